@@ -12,6 +12,7 @@ export function sha256Hex(data: string | Uint8Array): string {
 /** As `sha256Hex`, in steps: for a text of some megabytes. */
 export function* sha256Steps(text: string): Steps<string> {
   const bytes = Buffer.from(text);
+  if (bytes.length <= stepBytes) return sha256Hex(bytes);
   const begun = createHash('sha256');
   for (let from = 0; from < bytes.length; from += stepBytes) {
     yield;

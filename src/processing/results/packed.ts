@@ -14,6 +14,7 @@ export interface ResultNumbers {
 }
 
 const numberBytes = 8;
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 export function packNumbers({ value, quantiles, references }: ResultNumbers): Uint8Array {
   const rows = [value, ...quantiles, ...references];
@@ -29,10 +30,14 @@ export function packNumbers({ value, quantiles, references }: ResultNumbers): Ui
 export function unpackNumbers(bytes: Uint8Array, steps: number, probabilities: number): ResultNumbers {
   const rows = 1 + probabilities + referenceNames.length;
   if (bytes.byteLength !== rows * steps * numberBytes) throw new Error('the numbers of a kept result are damaged');
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const copy = new Uint8Array(bytes).buffer;
+  const view = new DataView(copy);
   const read = (row: number): Float64Array => {
-    const numbers = new Float64Array(steps);
-    for (let step = 0; step < steps; step++) numbers[step] = view.getFloat64((row * steps + step) * numberBytes, true);
+    const numbers = new Float64Array(copy, row * steps * numberBytes, steps);
+    // A machine of the other byte order turns each number round, where it is.
+    if (!isLittleEndian)
+      for (let step = 0; step < steps; step++)
+        numbers[step] = view.getFloat64((row * steps + step) * numberBytes, true);
     return numbers;
   };
   return {

@@ -219,10 +219,19 @@ function foundOf(row: ReadRow): FoundResult {
   };
 }
 
+let lastProbabilities = { text: '[]', probabilities: [] as readonly number[] };
+
+/** Results of a task mostly have the same: one list for all of them, which also tells that they do. */
+function probabilitiesOf(text: string): readonly number[] {
+  if (lastProbabilities.text !== text)
+    lastProbabilities = { text, probabilities: JSON.parse(text) as readonly number[] };
+  return lastProbabilities.probabilities;
+}
+
 function scoredOf(
   row: Pick<ReadRow, 'status' | 'kept_ms' | 'first_ms' | 'steps' | 'probabilities' | 'numbers'>,
 ): ScoredResult {
-  const probabilities = JSON.parse(row.probabilities) as readonly number[];
+  const probabilities = probabilitiesOf(row.probabilities);
   return {
     status: row.status,
     keptMs: row.kept_ms,

@@ -49,12 +49,19 @@ interface Sums {
   squared: number;
   pinball: number;
   pinballCount: number;
-  readonly bands: Map<string, { inside: number; count: number }>;
+  readonly bands: Map<string, BandCount>;
+  /** Those of the probabilities that were added last. */
+  counted: { readonly of: readonly Band[]; readonly counts: readonly BandCount[] };
   readonly pit: Float64Array;
   /** Of each reference: its absolute error and the forecast's, over the points that have both. */
   readonly references: { own: number; reference: number }[];
   /** Absolute error and points by local day, for the interval. */
   readonly days: Map<number, { absolute: number; count: number }>;
+}
+
+interface BandCount {
+  inside: number;
+  count: number;
 }
 
 /** Adds results one by one; `groups` is asked for once, at the end. */
@@ -69,8 +76,10 @@ export class ScoreBoard {
   }
 
   add(result: ScoredResult): void {
-    const { by, fromMs, toMs, cadenceMs, actualAt } = this.#question;
+    const { by, fromMs, toMs, cadenceMs } = this.#question;
     const touched = new Set<Sums>();
+    const actuals = this.#actualsOf(result);
+    const quantiles = actuals === null ? null : quantileScores(result, actuals);
     for (let step = 0; step < result.steps; step++) {
       const labelMs = result.firstMs + step * cadenceMs;
       if (labelMs < fromMs || labelMs >= toMs) continue;
@@ -78,18 +87,31 @@ export class ScoreBoard {
       const sums = this.#sums(keyOf(by, (step + 1) * cadenceMs, local));
       if (!touched.has(sums)) sums[result.status]++;
       touched.add(sums);
-      if (result.status !== 'produced' || result.numbers === null || labelMs <= result.keptMs) continue;
-      const actual = actualAt(labelMs);
-      if (!Number.isNaN(actual))
-        addPoint(sums, result.numbers, result.probabilities, step, actual, Math.floor(local / dayMs));
+      const actual = actuals?.[step] ?? Number.NaN;
+      if (result.numbers === null || Number.isNaN(actual)) continue;
+      addPoint(sums, result.numbers, step, actual, Math.floor(local / dayMs));
+      if (quantiles !== null) addQuantiles(sums, result, quantiles, step, actual);
     }
+  }
+
+  /** What was recorded for each step that can be scored, NaN for the others; null of a result that cannot be. */
+  #actualsOf({ status, numbers, steps, firstMs, keptMs }: ScoredResult): Float64Array | null {
+    const { fromMs, toMs, cadenceMs, actualAt } = this.#question;
+    if (status !== 'produced' || numbers === null) return null;
+    const actuals = new Float64Array(steps);
+    for (let step = 0; step < steps; step++) {
+      const labelMs = firstMs + step * cadenceMs;
+      actuals[step] = labelMs >= fromMs && labelMs < toMs && labelMs > keptMs ? actualAt(labelMs) : Number.NaN;
+    }
+    return actuals;
   }
 
   /** Ascending by key. The interval of many groups takes a while: in steps. */
   *groups(): Steps<ScoreGroup[]> {
     const found: ScoreGroup[] = [];
     for (const [key, sums] of [...this.#groups].sort(([one], [other]) => one - other)) {
-      found.push(groupOf(writtenKey(this.#question.by, key), sums));
+      const draws = yield* drawsOf(sums.days.size);
+      found.push(groupOf(writtenKey(this.#question.by, key), sums, draws));
       yield;
     }
     return found;
@@ -137,28 +159,22 @@ function noSums(): Sums {
     pinball: 0,
     pinballCount: 0,
     bands: new Map(),
+    counted: { of: [], counts: [] },
     pit: new Float64Array(pitShares),
     references: referenceNames.map(() => ({ own: 0, reference: 0 })),
     days: new Map(),
   };
 }
 
-function addPoint(
-  sums: Sums,
-  numbers: ResultNumbers,
-  probabilities: readonly number[],
-  step: number,
-  actual: number,
-  day: number,
-): void {
+function addPoint(sums: Sums, numbers: ResultNumbers, step: number, actual: number, day: number): void {
   const error = (numbers.value[step] as number) - actual;
   const absolute = Math.abs(error);
   sums.n++;
   sums.absolute += absolute;
   sums.signed += error;
   sums.squared += error * error;
-  for (const [index, reference] of numbers.references.entries()) {
-    const miss = Math.abs((reference[step] as number) - actual);
+  for (let index = 0; index < numbers.references.length; index++) {
+    const miss = Math.abs((numbers.references[index]?.[step] as number) - actual);
     const both = sums.references[index];
     if (Number.isNaN(miss) || both === undefined) continue;
     both.own += absolute;
@@ -168,37 +184,68 @@ function addPoint(
   own.absolute += absolute;
   own.count++;
   sums.days.set(day, own);
-  if (probabilities.length > 0) addQuantiles(sums, numbers, probabilities, step, actual);
+}
+
+/** By step. */
+interface QuantileScores {
+  readonly pinball: Float64Array;
+  /** The number of the last quantile, from 1, that lies below what was recorded, and of the last that is not above it; 0: none. */
+  readonly below: Uint8Array;
+  readonly notAbove: Uint8Array;
+}
+
+/** Row by row, in which they lie in memory. Null without quantiles. */
+function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float64Array): QuantileScores | null {
+  if (numbers === null || probabilities.length === 0) return null;
+  const steps = actuals.length;
+  const scores = {
+    pinball: new Float64Array(steps),
+    below: new Uint8Array(steps),
+    notAbove: new Uint8Array(steps),
+  };
+  for (const [index, row] of numbers.quantiles.entries()) {
+    const probability = probabilities[index] as number;
+    for (let step = 0; step < steps; step++) {
+      const miss = (actuals[step] as number) - (row[step] as number);
+      scores.pinball[step] = (scores.pinball[step] as number) + miss * (miss >= 0 ? probability : probability - 1);
+      if (miss > 0) scores.below[step] = index + 1;
+      if (miss >= 0) scores.notAbove[step] = index + 1;
+    }
+  }
+  return scores;
 }
 
 function addQuantiles(
   sums: Sums,
-  { quantiles }: ResultNumbers,
-  probabilities: readonly number[],
+  { numbers, probabilities }: ScoredResult,
+  { pinball, below, notAbove }: QuantileScores,
   step: number,
   actual: number,
 ): void {
-  const last = probabilities.length - 1;
-  let below = 0;
-  let notAbove = 0;
-  for (let index = 0; index <= last; index++) {
-    const probability = probabilities[index] as number;
-    const quantile = quantiles[index]?.[step] as number;
-    const miss = actual - quantile;
-    sums.pinball += miss >= 0 ? probability * miss : (probability - 1) * miss;
-    if (quantile < actual) below = index + 1;
-    if (quantile <= actual) notAbove = index + 1;
-  }
-  for (const { key, low: from, high: to } of bandsOf(probabilities)) {
-    let band = sums.bands.get(key);
-    if (band === undefined) sums.bands.set(key, (band = { inside: 0, count: 0 }));
-    band.count++;
-    if ((quantiles[from]?.[step] as number) <= actual && actual <= (quantiles[to]?.[step] as number)) band.inside++;
-  }
+  sums.pinball += pinball[step] as number;
   sums.pinballCount += probabilities.length;
-  const low = below === 0 ? 0 : (probabilities[below - 1] as number);
-  const high = notAbove > last ? 1 : (probabilities[notAbove] as number);
+  const bands = bandsOf(probabilities);
+  if (sums.counted.of !== bands) sums.counted = { of: bands, counts: bands.map(({ key }) => countOf(sums, key)) };
+  const { counts } = sums.counted;
+  for (let at = 0; at < bands.length; at++) {
+    const { low: from, high: to } = bands[at] as Band;
+    const count = counts[at] as BandCount;
+    const lowest = numbers?.quantiles[from]?.[step] as number;
+    const highest = numbers?.quantiles[to]?.[step] as number;
+    count.count++;
+    if (lowest <= actual && actual <= highest) count.inside++;
+  }
+  const under = below[step] as number;
+  const reached = notAbove[step] as number;
+  const low = under === 0 ? 0 : (probabilities[under - 1] as number);
+  const high = reached === probabilities.length ? 1 : (probabilities[reached] as number);
   spread(sums.pit, low, high);
+}
+
+function countOf({ bands }: Sums, key: string): BandCount {
+  const known = bands.get(key) ?? { inside: 0, count: 0 };
+  bands.set(key, known);
+  return known;
 }
 
 interface Band {
@@ -233,7 +280,7 @@ function spread(pit: Float64Array, low: number, high: number): void {
   }
 }
 
-function groupOf(key: ScoreGroup['key'], sums: Sums): ScoreGroup {
+function groupOf(key: ScoreGroup['key'], sums: Sums, draws: Uint16Array): ScoreGroup {
   const { n, produced, fallback, unavailable } = sums;
   const mean = (sum: number): number | null => (n === 0 ? null : sum / n);
   const spreadPoints = sums.pit.reduce((sum, share) => sum + share, 0);
@@ -255,23 +302,47 @@ function groupOf(key: ScoreGroup['key'], sums: Sums): ScoreGroup {
     coverage: Object.fromEntries([...sums.bands].map(([band, { inside, count }]) => [band, inside / count])),
     pit: spreadPoints === 0 ? null : Array.from(sums.pit, (share) => share / spreadPoints),
     skill: { persistence: skill(0), same_time_yesterday: skill(1), same_time_last_week: skill(2) },
-    interval: intervalOf([...sums.days.values()]),
+    interval: intervalOf([...sums.days.values()], draws),
   };
 }
 
 /** Of the mean absolute error: days are drawn again with replacement, because errors of one day go together. Null for a single day. */
-function intervalOf(days: readonly { readonly absolute: number; readonly count: number }[]): ScoreGroup['interval'] {
+function intervalOf(
+  days: readonly { readonly absolute: number; readonly count: number }[],
+  draws: Uint16Array,
+): ScoreGroup['interval'] {
   if (days.length < 2) return null;
-  const stream = new SeededStream(seed);
-  const means = Float64Array.from({ length: resamples }, () => {
+  const absolutes = Float64Array.from(days, ({ absolute }) => absolute);
+  const counts = Float64Array.from(days, ({ count }) => count);
+  const means = new Float64Array(resamples);
+  for (let sample = 0; sample < resamples; sample++) {
     let [absolute, count] = [0, 0];
-    for (let drawn = 0; drawn < days.length; drawn++) {
-      const day = days[stream.below(days.length)];
-      absolute += day?.absolute ?? 0;
-      count += day?.count ?? 0;
+    for (let at = sample * days.length; at < (sample + 1) * days.length; at++) {
+      const day = draws[at] as number;
+      absolute += absolutes[day] as number;
+      count += counts[day] as number;
     }
-    return absolute / count;
-  }).sort();
+    means[sample] = absolute / count;
+  }
+  means.sort();
   const at = (share: number): number => means[Math.round(share * (resamples - 1))] as number;
   return { low: at((1 - intervalShare) / 2), high: at((1 + intervalShare) / 2) };
+}
+
+let lastDraws = { days: 0, draws: new Uint16Array() };
+
+/** Draws between two places where other work gets its turn. */
+const drawsPerStep = 20_000;
+
+/** Which of so many days each resample draws: the same for every group that has them. */
+function* drawsOf(days: number): Steps<Uint16Array> {
+  if (lastDraws.days === days) return lastDraws.draws;
+  const stream = new SeededStream(seed);
+  const draws = new Uint16Array(days < 2 ? 0 : resamples * days);
+  for (let at = 0; at < draws.length; at++) {
+    if (at % drawsPerStep === 0) yield;
+    draws[at] = stream.below(days);
+  }
+  lastDraws = { days, draws };
+  return draws;
 }
