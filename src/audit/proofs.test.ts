@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { siteSchema } from '../databases/schemas.ts';
 import {
   auditEntry,
   fillTrail,
@@ -29,10 +30,12 @@ import { acknowledgeBreak } from './acknowledge-break.ts';
 import { auditLimits } from './limits.ts';
 import { createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
-import type { AuditKey } from './statement.ts';
+import { type AuditKey, keyName } from './statement.ts';
 import { chainHead } from './store/chain-store.ts';
+import { scanAudit } from './store/scan.ts';
 import { originOf } from './tree/log-trees.ts';
 import { treesOf } from './tree/tree-store.ts';
+import { trailHolds, verifyScan } from './verify.ts';
 import { witnessAsker } from './witness/ask-witness.ts';
 
 const owner = { log: 'events', ...testScope } as const;
@@ -112,6 +115,40 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     await expect(proofs.consistency(testScope, 'events', 801, null)).rejects.toMatchObject({ code: 'invalid-input' });
     await expect(proofs.consistency(testScope, 'events', 1, 801)).rejects.toMatchObject({ code: 'invalid-input' });
     expect(await proofs.consistency(testScope, 'events', 800, 800)).toEqual({ from: '800', to: '800', proof: [] });
+  });
+
+  test('[audit §9.1] a tree that two processes grow by turns is that of all events', async () => {
+    const [one, other] = [testSigner(trail, { key }), testSigner(trail, { key })];
+    let size = 0;
+    // The first grows on in memory where nobody else signed, and reads what somebody else stored.
+    for (const [by, count] of [
+      [one, 100],
+      [one, 700],
+      [one, 30],
+      [other, 500],
+      [one, 300],
+      [other, 10],
+      [one, 10_001],
+      [one, 257],
+    ] as const) {
+      size += count;
+      await fillTrail(trail, count);
+      await by.checkpointer.cover(owner);
+      expect(by.breaks.list()).toEqual([]);
+      expect(by.checkpointer.signedSize(owner)).toBe(size);
+    }
+    for (const sequence of [1, 256, 801, 1330, 1641, 11_641, size]) {
+      const answer = await check(await one.proofs.inclusion(testScope, sequence), await hashOf(sequence));
+      expect(answer).toMatchObject({ holds: true, index: sequence - 1, head: { origin, size } });
+    }
+    const scan = await scanAudit(trail.place, siteSchema);
+    try {
+      const roots = [...one.checkpointer.heads(), ...other.checkpointer.heads()];
+      const evidence = { anchors: [], roots, trusted: new Set([keyName(key.publicKey)]), problems: [] };
+      expect(trailHolds(await verifyScan(scan, evidence, { withDetails: true }))).toBe(true);
+    } finally {
+      await scan.close();
+    }
   });
 
   test('[audit §9.4] an event of now is covered by a checkpoint that the question brings about', async () => {
