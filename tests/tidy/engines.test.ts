@@ -13,6 +13,7 @@ const oneEngine: Readonly<Record<string, string>> = {
   'src/cluster/lease.test.ts': 'who controls, of several machines on a server',
   'src/databases/backup.test.ts': 'copies of a data dir; a server is backed up by its own means',
   'src/audit/store/migration.test.ts': 'a format that only files had',
+  'src/audit/store/index-check.test.ts': 'indexes of a server; files have a check of their own',
   'src/databases/to-postgres.test.ts': 'the move from one engine to the other',
   'src/cluster/engine-role.test.ts': 'who controls, of several machines on a server',
   'tests/e2e/shared-history.test.ts': 'several machines on a server',
