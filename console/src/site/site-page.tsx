@@ -3,6 +3,7 @@ import { Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { AuditBroken } from '../audit/audit-broken.tsx';
+import { useChannels } from '../devices/device-queries.ts';
 import { useLastRun, useLivePoint, useStreamState, useWatch, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
@@ -10,7 +11,7 @@ import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { type PointEntry, useNewestRun, usePoints } from '../points/point-queries.ts';
-import { isGood, keyOf, ownerText, ownerTone, qualityTone } from '../points/point-words.ts';
+import { keyOf, ownerText, ownerTone, qualityTone } from '../points/point-words.ts';
 import classes from '../points/points.module.css';
 import { PointLink } from '../points/points-page.tsx';
 import { needsAttention, outcomeOf, reasonsOf } from '../rules/rule-words.ts';
@@ -23,6 +24,7 @@ import { BalancePanel } from './balance-panel.tsx';
 import { decisionText } from './decision-words.ts';
 import { ForecastPanel } from './forecast-panel.tsx';
 import { ParametersPanel } from './parameters-panel.tsx';
+import { troubledPoints } from './trouble.ts';
 
 const words = siteWords;
 const none: readonly PointEntry[] = [];
@@ -56,7 +58,7 @@ export function SitePage() {
             </div>
             <div>
               <AlarmsPanel />
-              <Trouble points={all.filter((point) => !isGood(point) || point.last_error !== null)} />
+              <Trouble points={all} />
               <Decisions points={all} />
             </div>
           </div>
@@ -79,7 +81,7 @@ function Actuators({ points }: { points: readonly PointEntry[] }) {
         {words.actuators}
       </h2>
       {points.length === 0 && <p className={classes['soft']}>{words.noActuators}</p>}
-      <ul className={classes['list']}>
+      <ul className={`${classes['list']} ${classes['aligned']}`}>
         {points.map((point) => (
           <Actuator key={keyOf(point)} point={point} />
         ))}
@@ -104,7 +106,8 @@ function Actuator({ point }: { point: PointEntry }) {
   );
 }
 
-function Trouble({ points }: { points: readonly PointEntry[] }) {
+function Trouble({ points: given }: { points: readonly PointEntry[] }) {
+  const points = troubledPoints(given, useChannels().data);
   const rules = (useRules().data ?? []).filter(needsAttention);
   const nameOf = useRuleName();
   const all = rules.length + points.length;
@@ -158,7 +161,7 @@ function Decisions({ points }: { points: readonly PointEntry[] }) {
         {words.decisions}
       </h2>
       {rules.data !== undefined && ran.length === 0 && <p className={classes['soft']}>{words.noDecisions}</p>}
-      <ul className={classes['list']}>
+      <ul className={`${classes['list']} ${classes['aligned']}`}>
         {ran.map((rule) => (
           <Decision key={rule.id} rule={rule} points={byKey} />
         ))}
