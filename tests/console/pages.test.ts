@@ -185,6 +185,27 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await context.close();
   });
 
+  test.each(['en-US', 'de-DE'])('nothing is wider than a tablet, or a window of any width, in %s', async (locale) => {
+    const { page, context } = await visit(browser, service, { locale });
+    // Right at each width where the layout changes, and at the narrowest that must do.
+    const widths = [320, 380, 381, 600, 768, 900, 901, 1060, 1061, 1220, 1221];
+    const faults: string[] = [];
+    for (const hash of ['/', '/points', '/devices', '/alarms', '/rules', '/rules/1', '/forecasts', '/audit']) {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.goto(`${service.base}/#${hash}`);
+      await page.locator('h1').first().waitFor();
+      // What is still being read has no width yet.
+      await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+      await page.waitForTimeout(400);
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const fault of await beyondTheEdge(page)) faults.push(`${hash} at ${width}: ${fault}`);
+      }
+    }
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
   test('a phone shows all of a rule with long names, a long sentence and no spaces', async () => {
     const long = 'what_the_site_takes_from_the_grid_beyond_that_which_the_plant_delivers';
     const name = `A rule with a name that is far too long: ${long}`;

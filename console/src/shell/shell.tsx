@@ -52,9 +52,9 @@ export function Shell() {
           {words.skip}
         </a>
         <header className={classes['header']}>
-          <Link to="/" className={classes['brand'] ?? ''}>
+          <Link to="/" className={classes['brand'] ?? ''} aria-label={words.product}>
             <img src="/assets/icon.svg" alt="" width={24} height={24} />
-            {words.product}
+            <span className={classes['product']}>{words.product}</span>
           </Link>
           <Pages />
           <div className={classes['tools']}>
