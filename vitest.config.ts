@@ -48,6 +48,8 @@ export default defineConfig({
           include: ['tests/console/**/*.test.ts'],
           globalSetup: ['tests/console/prepare.ts', 'tests/setup/program.ts'],
           testTimeout: 120_000,
+          // A browser on a loaded machine loses a click now and then; the run says which test it had to repeat.
+          retry: 1,
           expect: expectation,
           hookTimeout: 60_000,
           maxWorkers: 2,

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root, startTestService, type TestService, testFolders, waitFor } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoFolder, launch, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { selectNode, untilText } from './steps.ts';
 
 const pictures = join(root, 'docs', 'images');
 /** The pictures that the README and the guide show. */
@@ -110,8 +110,10 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       name: 'rule-node',
       hash: '/rules/1?panel=%22node%22',
       ready: async (page) => {
-        const place = page.locator('[data-node="level"], button[aria-label="Edit Which level?"]').first();
-        await place.click();
+        const inList = page.getByRole('button', { name: 'Edit Which level?' });
+        await page.locator('[data-node="level"]').or(inList).first().waitFor();
+        if (await inList.isVisible()) await inList.click();
+        else await selectNode(page, 'level');
         await page.getByTestId('inspector').waitFor();
       },
     },
