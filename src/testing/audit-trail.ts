@@ -148,7 +148,8 @@ export async function tamperAt(place: DatabasePlace, statements: string): Promis
 
 /** The same, on a file. */
 export function tamper(file: string, work: (database: DatabaseSync) => void): void {
-  const database = new DatabaseSync(file);
+  // A service that runs may hold the lock for a moment.
+  const database = new DatabaseSync(file, { timeout: 5000 });
   // Dozens of statements, each of which would wait for the disk.
   database.exec('PRAGMA synchronous = OFF');
   const triggers = database.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all();
