@@ -60,7 +60,7 @@ export async function verifyScan(
   }
   for (const chainId of scan.headless) problems.push(`the events of chain ${chainId} have no head`);
   const damaged = await damage;
-  if (damaged !== null) problems.push(`the database itself is damaged: ${damaged}`);
+  if (damaged !== null) problems.push(`the database itself did not pass its check: ${damaged}`);
   problems.push(...strangeAnchors(evidence, origins));
   return { chains: [...chains, ...lostChains(evidence, chains)], problems };
 }

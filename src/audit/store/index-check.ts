@@ -41,8 +41,11 @@ async function firstIncomplete(run: PostgresConnection['run']): Promise<string |
     await allow(run, ['indexscan', 'indexonlyscan']);
     const ordered = `(SELECT 1 FROM audit_event WHERE ${condition} ORDER BY ${order} OFFSET 0) AS events`;
     const [plan] = await run(`EXPLAIN (FORMAT JSON) SELECT count(*) FROM ${ordered}`);
-    if (!JSON.stringify(plan).includes(`"Index Name":"${name}"`)) return `the index ${name} is missing or was changed`;
-    if ((await count(ordered)) !== expected) return `the index ${name} does not hold all audit events`;
+    const on = `(${order})${condition === 'true' ? '' : ` WHERE ${condition}`}`;
+    if (!JSON.stringify(plan).includes(`"Index Name":"${name}"`))
+      return `the index ${name} is missing or was changed; find out by whom, then make it anew on ${on}`;
+    if ((await count(ordered)) !== expected)
+      return `the index ${name} does not hold all audit events; find out who changed it, then run REINDEX INDEX ${name}`;
   }
   return null;
 }

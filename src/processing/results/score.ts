@@ -334,7 +334,7 @@ let lastDraws = { days: 0, draws: new Uint16Array() };
 /** Draws between two places where other work gets its turn. */
 const drawsPerStep = 20_000;
 
-/** Which of so many days each resample draws: the same for every group that has them. */
+/** Indices of the days in each bootstrap resample. Groups with the same number of days share them. */
 function* drawsOf(days: number): Steps<Uint16Array> {
   if (lastDraws.days === days) return lastDraws.draws;
   const stream = new SeededStream(seed);
