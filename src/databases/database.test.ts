@@ -12,7 +12,7 @@ import { systemClock } from '../base/clock.ts';
 import { firstIdAt } from '../base/id.ts';
 import { silentLog } from '../base/log.ts';
 import { fileLimits } from '../storage/limits.ts';
-import { connectPostgres, migratePostgres } from '../storage/postgres.ts';
+import { migratePostgres } from '../storage/postgres.ts';
 import { engines, runOn, testPlaces } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { schemas } from './schemas.ts';
@@ -232,9 +232,7 @@ describe.each(engines)('executions of before, on %s', (engine) => {
       for (const step of before) await run(String(step));
       await run(`PRAGMA user_version = ${before.length}`);
     } else {
-      const server = connectPostgres(places.runtime, 'runtime');
-      await migratePostgres(server, places.runtime.limits, 'runtime', schemas.runtime.server.slice(0, 3));
-      await server.close();
+      await migratePostgres(places.runtime, 'runtime', schemas.runtime.server.slice(0, 3));
     }
     // Half a minute apart, so that they are of several blocks; written in no order.
     const ids = Array.from(

@@ -11,9 +11,14 @@ import { silentLog } from '../base/log.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { moveHistory } from '../historian/store/to-postgres.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
-import { moveLimits } from '../storage/limits.ts';
 import { openSource } from '../storage/move-source.ts';
-import { connectPostgres, type PostgresConnection, type PostgresPlace, takeLock } from '../storage/postgres.ts';
+import {
+  connectPostgres,
+  type PostgresConnection,
+  type PostgresPlace,
+  takeLock,
+  unhurried,
+} from '../storage/postgres.ts';
 import { databaseFile } from './data-files.ts';
 import { schemas } from './schemas.ts';
 import { openDatabase } from './site-database.ts';
@@ -74,7 +79,7 @@ export async function moveToPostgres(
   } finally {
     for (const target of targets) await target.close();
   }
-  const server = connectPostgres({ ...place, limits: { ...place.limits, ...moveLimits } }, 'site');
+  const server = connectPostgres(unhurried(place), 'site');
   const moved: Record<string, number> = {};
   let connection: PostgresConnection | undefined;
   let done = false;

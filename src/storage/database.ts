@@ -169,7 +169,7 @@ function openServer<Tables>(place: PostgresPlace, { name, server: steps }: Datab
     version: () => null,
     async ready() {
       try {
-        await migratePostgres(server, place.limits, name, steps);
+        await migratePostgres(place, name, steps);
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';

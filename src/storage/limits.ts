@@ -34,8 +34,8 @@ export const spoolLimits: SpoolLimits = {
   file_bytes: 8_388_608,
 };
 
-/** A site that moves to a server. */
-export const moveLimits = {
-  /** The commit of a large site makes everything durable that was moved; a table of years is indexed. */
+/** Statements over everything that a site keeps on a server: a move, a new format, a verification. */
+export const wholeSiteLimits = {
+  /** A table of years is indexed, counted or made durable in one statement. */
   statement_timeout_ms: 3_600_000,
 } as const;

@@ -7,6 +7,7 @@
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../base/fault.ts';
+import { wholeSiteLimits } from './limits.ts';
 import type { StorageLimits } from './server-limits.ts';
 
 /** A server, and the schema in it that holds a site's tables. */
@@ -226,21 +227,26 @@ function wholeNumber(text: string): number {
   return value;
 }
 
-/** Makes the schema and applies the steps that it lacks, in one transaction. */
+/** Makes the schema and applies the steps that it lacks, in one transaction and without hurry. */
 export async function migratePostgres(
-  server: PostgresServer,
-  limits: StorageLimits,
+  place: PostgresPlace,
   name: 'site' | 'runtime' | 'history' | 'forecasts',
   steps: readonly string[],
 ): Promise<void> {
-  const connection = await server.connect();
-  let done = false;
+  const server = connectPostgres(unhurried(place), name);
+  let connection: PostgresConnection | undefined;
   try {
-    await applySteps(connection, limits, name, steps);
-    done = true;
+    connection = await server.connect();
+    await applySteps(connection, place.limits, name, steps);
   } finally {
-    connection.release(!done);
+    connection?.release(true);
+    await server.close();
   }
+}
+
+/** The place for statements over all of a site. */
+export function unhurried(place: PostgresPlace): PostgresPlace {
+  return { ...place, limits: { ...place.limits, ...wholeSiteLimits } };
 }
 
 async function applySteps(

@@ -33,6 +33,22 @@ describe.each(engines)('a site database on %s', (engine) => {
   );
 });
 
+test('[audit §7] a server may take longer for a scan than for a statement of the service', async () => {
+  const place = await testSchema();
+  const made = openDatabase(place);
+  await made.ready();
+  await made.close();
+  await runOn(
+    place,
+    `ALTER TABLE rules RENAME TO stored_rules;
+     CREATE VIEW rules AS SELECT stored_rules.* FROM stored_rules RIGHT JOIN (SELECT pg_sleep(0.3)) AS slow ON true`,
+  );
+  const hasty = { ...place, limits: { ...place.limits, statement_timeout_ms: 100 } };
+  const scan = await scanAudit(hasty, siteSchema);
+  onTestFinished(() => scan.close());
+  expect(await scan.rules()).toHaveLength(1);
+});
+
 test('[audit §6] a server on which no service has run yet is told so, and is left as it is', async () => {
   const place = await testSchema();
   await expect(scanAudit(place, siteSchema)).rejects.toThrow(

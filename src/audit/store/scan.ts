@@ -5,7 +5,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabasePlace, DatabaseSchema } from '../../storage/database.ts';
-import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../../storage/postgres.ts';
+import { connectPostgres, type PostgresConnection, type PostgresPlace, unhurried } from '../../storage/postgres.ts';
 import type { StoredTree } from '../tree/tree-store.ts';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './chain.ts';
 import { incompleteIndex } from './index-check.ts';
@@ -113,7 +113,7 @@ function scanFile(file: string, schema: DatabaseSchema): AuditScan {
 }
 
 async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise<AuditScan> {
-  const server = connectPostgres(place, 'site');
+  const server = connectPostgres(unhurried(place), 'site');
   let connection: PostgresConnection | undefined;
   // A server is closed only when each of its connections is given back.
   const close = async (): Promise<void> => {

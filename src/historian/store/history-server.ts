@@ -32,7 +32,7 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
   const compiler = new Kysely<HistoryTables>({ dialect: server.dialect });
   let prepared: Promise<void> | undefined;
   const ready = (): Promise<void> => {
-    prepared ??= migratePostgres(server, place.limits, 'history', historySchema.server).catch((error: unknown) => {
+    prepared ??= migratePostgres(place, 'history', historySchema.server).catch((error: unknown) => {
       prepared = undefined;
       throw error;
     });
@@ -97,15 +97,12 @@ async function refuseFormer({ run }: PostgresConnection, { epoch }: PostgresPlac
 
 /** Makes the tables, or brings them forward; throws one line for the operator. */
 export async function prepareHistory(place: PostgresPlace): Promise<void> {
-  const server = connectPostgres(place, 'history');
   try {
-    await migratePostgres(server, place.limits, 'history', historySchema.server);
+    await migratePostgres(place, 'history', historySchema.server);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
     throw new Error(`the history database cannot be opened: ${reason}`, { cause: error });
-  } finally {
-    await server.close();
   }
 }
 
