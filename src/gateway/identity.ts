@@ -98,6 +98,13 @@ export function createIdentity(parts: IdentityParts): Identity {
     config.jwt.kind === 'jwks'
       ? verifier(parts)
       : rememberVerified(verifier(parts), { clock, limits: parts.limits, toleranceSeconds });
+  /** For as long as their payloads are remembered. */
+  const subjects = new WeakMap<JWTPayload, Subject | string>();
+  const subjectIn = (payload: JWTPayload): Subject | string => {
+    const subject = subjects.get(payload) ?? jwtSubject(payload, site, config.roles);
+    subjects.set(payload, subject);
+    return subject;
+  };
   const authenticateToken: Identity['authenticateToken'] = async (token) => {
     if (config.bearer !== null && sameToken(token, config.bearer.token)) {
       return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };
@@ -109,7 +116,7 @@ export function createIdentity(parts: IdentityParts): Identity {
     };
     try {
       const payload = await verify(token);
-      const subject = jwtSubject(payload, site, config.roles);
+      const subject = subjectIn(payload);
       if (typeof subject === 'string') return refused(subject);
       if (payload.exp === undefined || isFromTheFuture(payload, clock)) return refused('issued in the future');
       const { jti: tokenId = null, iat: issuedAtSeconds = null } = payload;

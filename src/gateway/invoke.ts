@@ -94,7 +94,8 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
     },
 
     async perform(call, subject, bytes) {
-      const body = await inTurns(parts.clock, bodySteps(descriptor, call, bytes));
+      const hasBody = bytes !== undefined && bytes.length > 0;
+      const body = hasBody ? await inTurns(parts.clock, bodySteps(descriptor, call, bytes)) : undefined;
       try {
         confirmBody(descriptor, call, body);
       } catch (error) {
@@ -120,7 +121,8 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
           record: (action, details) => audit.recordStep(call, subject, run.resolution?.resourceId, action, details),
         },
       };
-      run.caller = subject ?? (await identify(bound, call, context, parts));
+      run.caller =
+        subject ?? (bound.identify === undefined ? null : await identify(bound.identify, call, context, parts));
       if ('resolve' in bound) run.resolution = await resolved(bound, run, context, audit);
       const carryOut = carrierOf(bound, run, context);
       if (descriptor.audit === 'not-required' || run.caller === null) return carryOut();
@@ -204,15 +206,14 @@ async function authenticate(call: Call, parts: PipelineParts): Promise<{ subject
   return { subject: subject ?? (await refuseCredential(call, parts)), bySession: cookie !== null };
 }
 
-/** Who a public route's body speaks for; null where a route asks nobody. */
+/** Who a public route's body speaks for. */
 async function identify(
-  bound: BoundCapability,
+  ask: NonNullable<BoundCapability['identify']>,
   call: Call,
   context: CallContext,
   parts: PipelineParts,
-): Promise<Subject | null> {
-  if (bound.identify === undefined) return null;
-  return (await bound.identify(context)) ?? refuseCredential(call, parts);
+): Promise<Subject> {
+  return (await ask(context)) ?? refuseCredential(call, parts);
 }
 
 /** Counted and logged, never recorded: the audit store is not for strangers to fill. */
@@ -244,9 +245,8 @@ function confirmHeader(descriptor: Capability, call: Call): void {
   }
 }
 
-/** The parsed body; undefined when there is none. */
-function* bodySteps(descriptor: Capability, call: Call, bytes: Buffer | undefined): Steps<unknown> {
-  if (bytes === undefined || bytes.length === 0) return undefined;
+/** The parsed body. */
+function* bodySteps(descriptor: Capability, call: Call, bytes: Buffer): Steps<unknown> {
   // JSON is UTF-8 (RFC 8259); a body that says otherwise would be misread.
   if (!/^application\/json(\s*;\s*charset="?utf-8"?)?\s*$/i.test(call.header('content-type') ?? ''))
     throw new Fault('unsupported-media-type', 'the body must be application/json in UTF-8');

@@ -51,15 +51,18 @@ export function createServer(parts: ServerParts): Server {
   fastify.decorateRequest('correlationId', '');
   fastify.decorateRequest('traceId', undefined);
   fastify.decorateRequest('subject', null);
+  fastify.decorateRequest('call', null);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  fastify.addHook('onRequest', async (request, reply) => {
+  fastify.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply);
     checkRequest(request);
+    done();
   });
   // A refused upgrade leaves a connection that speaks nothing any more.
-  fastify.addHook('onResponse', async (request) => {
+  fastify.addHook('onResponse', (request, _reply, done) => {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
+    done();
   });
   fastify.setNotFoundHandler((request, reply) => refuse(request, reply, new Fault('not-found', 'route not found')));
   fastify.setErrorHandler((error, request, reply) => {
@@ -69,9 +72,10 @@ export function createServer(parts: ServerParts): Server {
     refuse(request, reply, fault);
   });
   let draining = false;
-  fastify.addHook('onSend', async (_request, reply) => {
+  fastify.addHook('onSend', (_request, reply, payload, done) => {
     // Else a client that keeps its connection would hold the drain after its request was answered.
     if (draining) reply.header('connection', 'close');
+    done(null, payload);
   });
   fastify.server.maxConnections = limits.connections;
   const isProxy = proxyCheck(limits.trusted_proxies);
@@ -98,6 +102,11 @@ export function createServer(parts: ServerParts): Server {
 
 function createFramework(limits: GatewayLimits): FastifyInstance {
   const answeredEarly = new WeakSet<Duplex>();
+  const noteEarly = (request: IncomingMessage): void => {
+    if (request.complete) return;
+    answeredEarly.add(request.socket);
+    request.once('end', () => answeredEarly.delete(request.socket));
+  };
   const fastify = Fastify({
     logger: false,
     bodyLimit: limits.rule_body_bytes,
@@ -119,16 +128,15 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
       else answerRaw(socket, unreadableRequest(error.code));
     },
     frameworkErrors: (error, request, reply) => {
+      reply.raw.once('finish', () => noteEarly(request.raw));
       prepare(request, reply);
       refuse(request, reply, fromFramework(error));
     },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
   });
-  fastify.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    response.once('finish', () => {
-      if (!request.complete) answeredEarly.add(request.socket);
-    });
-    request.once('end', () => answeredEarly.delete(request.socket));
+  fastify.addHook('onResponse', (request, _reply, done) => {
+    noteEarly(request.raw);
+    done();
   });
   return fastify;
 }
@@ -156,13 +164,20 @@ function answerOddities(fastify: FastifyInstance): void {
 
 /** What no route takes: a request without one host, a credential in the URL. */
 function checkRequest(request: FastifyRequest): void {
-  const hosts = request.raw.headersDistinct['host'] ?? [];
-  if (hosts.length > 1 || (hosts.length === 0 && request.raw.httpVersion === '1.1'))
+  const hosts = hostsIn(request.raw.rawHeaders);
+  if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1'))
     throw new Fault('invalid-input', 'the request must have one Host header');
   for (const name of queryOf(request.url).keys()) {
     if (credentialParameters.includes(name.toLowerCase()))
       throw new Fault('invalid-input', 'a credential must not be in the query; use the Authorization header');
   }
+}
+
+/** How many Host headers there are; names and values take turns. */
+function hostsIn(headers: readonly string[]): number {
+  let hosts = 0;
+  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === 'host') hosts++;
+  return hosts;
 }
 
 declare module 'fastify' {
@@ -171,6 +186,8 @@ declare module 'fastify' {
     /** Set by who traces, or from the caller's `traceparent`. */
     traceId: string | undefined;
     subject: Subject | null;
+    /** Null before the route's own hooks. */
+    call: Call | null;
   }
 }
 
@@ -185,12 +202,16 @@ function addRoute(
     method: descriptor.method,
     url: descriptor.path,
     bodyLimit: parts.limits[`${descriptor.bodyLimit ?? 'rule'}_body_bytes`],
-    async onRequest(request, reply) {
-      request.subject = await pipeline.admit(callOf(request, reply, parts.limits));
-    },
+    // A public route has nobody to admit, and its answers are the most frequent ones.
+    ...(descriptor.permission !== null && {
+      async onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+        request.call = callOf(request, reply, parts.limits);
+        request.subject = await pipeline.admit(request.call);
+      },
+    }),
     async handler(request, reply) {
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-      const call = callOf(request, reply, parts.limits);
+      const call = request.call ?? callOf(request, reply, parts.limits);
       if (descriptor.reportsProgress === true && acceptsProgress(request.headers.accept)) {
         const lines = new ProgressLines(reply);
         const told = { ...call, progress: (share: number) => lines.report(share) };
@@ -224,14 +245,14 @@ async function withProgress(
 }
 
 function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLimits): Call {
-  // Every line of a header: Node's own view keeps the first of some and drops the rest.
-  const { headersDistinct } = request.raw;
+  const { raw } = request;
   return {
     correlationId: request.correlationId,
     address: request.ip,
     local: isFromThisMachine(request, limits),
     traceId: request.traceId,
-    header: (name) => headersDistinct[name]?.join(', '),
+    // Every line of a header: Node's own view keeps the first of some and drops the rest.
+    header: (name) => (raw.headers[name] === undefined ? undefined : raw.headersDistinct[name]?.join(', ')),
     params: request.params as Readonly<Record<string, string>>,
     query: queryOf(request.url),
     onAudit: (state) => void reply.header('x-svc-audit', state),

@@ -10,7 +10,7 @@ const serverErrorsFrom = 500;
 export function traceRequests(fastify: FastifyInstance): void {
   const tracer = trace.getTracer('setpoint');
   const spans = new WeakMap<FastifyRequest, Span>();
-  fastify.addHook('onRequest', async (request) => {
+  fastify.addHook('onRequest', (request, _reply, done) => {
     const parent = propagation.extract(context.active(), request.headers);
     const route = request.routeOptions.url ?? 'none';
     const attributes = {
@@ -22,11 +22,13 @@ export function traceRequests(fastify: FastifyInstance): void {
     spans.set(request, span);
     // The audit events of the call name the same trace.
     request.traceId = span.spanContext().traceId;
+    done();
   });
-  fastify.addHook('onResponse', async (request, reply) => {
+  fastify.addHook('onResponse', (request, reply, done) => {
     const span = spans.get(request);
     span?.setAttribute('http.response.status_code', reply.statusCode);
     if (reply.statusCode >= serverErrorsFrom) span?.setStatus({ code: SpanStatusCode.ERROR });
     span?.end();
+    done();
   });
 }
