@@ -130,6 +130,8 @@ describe.each(engines)('audit proofs on %s', (engine) => {
       [other, 10],
       [one, 10_001],
       [one, 257],
+      // As many as are held until the tree has them.
+      [other, 10_000],
     ] as const) {
       size += count;
       await fillTrail(trail, count);
