@@ -1,5 +1,5 @@
 /** The recorded values of several points as one series of moments, in order of time. */
-import type { Historian, HistoryRow } from '../historian/historian.ts';
+import type { Historian, Readings } from '../historian/historian.ts';
 import type { SampledValue } from '../rules/backtest/simulation.ts';
 import type { PointFacts } from '../site/catalogue.ts';
 import { recordedQuality } from '../site/quality.ts';
@@ -20,7 +20,7 @@ const momentsPerPortion = 1000;
 
 /** Values in [from, to), after those that may still stand at its begin. */
 export async function* momentsOf(
-  historian: Pick<Historian, 'export'>,
+  historian: Pick<Historian, 'readings'>,
   points: readonly PointFacts[],
   window: Window,
 ): AsyncGenerator<readonly Moment[]> {
@@ -35,9 +35,8 @@ export async function* momentsOf(
       const values: SampledValue[] = [];
       for (const each of series) {
         if (each.next?.atMs !== atMs) continue;
-        // Of several rows of one moment the newest stands.
-        for (; each.next?.atMs === atMs; each.step() || (await each.load())) each.last = each.next;
-        if (each.last !== null) values.push(each.last);
+        values.push(each.next);
+        if (!each.step()) await each.load();
       }
       moments.push({ atMs, values });
       if (moments.length < momentsPerPortion) continue;
@@ -51,29 +50,32 @@ export async function* momentsOf(
 }
 
 class PointValues {
-  readonly #portions: AsyncIterableIterator<readonly HistoryRow[]>;
+  readonly #portions: AsyncIterableIterator<Readings>;
   readonly #index: number;
-  #rows: readonly HistoryRow[] = [];
+  #readings: Readings = { eventMs: new Float64Array(), values: new Float64Array(), quality: new Uint8Array() };
   #at = 0;
   next: SampledValue | null = null;
-  last: SampledValue | null = null;
 
-  constructor(historian: Pick<Historian, 'export'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
+  constructor(historian: Pick<Historian, 'readings'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
     const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
     this.#index = index;
-    const named = { instance, point: id, ...(kind === 'action' ? { kind } : {}) };
+    const series = { instance, point: id, ...(kind === 'action' ? { kind } : {}) };
     // A value of a virtual channel stands until the next one, however old.
     const sinceMs = Math.max(0, Math.floor(fromMs - recordIntervalMs - maxAgeMs));
-    this.#portions = historian.export({ series: named, fromMs: sinceMs, toMs });
+    this.#portions = historian.readings({ series, fromMs: sinceMs, toMs });
   }
 
   /** Goes to the next value; false when it is not there yet. */
   step(): boolean {
-    const row = this.#rows[++this.#at];
-    if (row === undefined) return false;
-    const { eventMs, value, quality: code } = row;
-    const isUncertain = code === recordedQuality.uncertain;
-    this.next = { atMs: eventMs, index: this.#index, value: value ?? Number.NaN, isUncertain };
+    const at = ++this.#at;
+    const { eventMs, values, quality } = this.#readings;
+    if (at >= eventMs.length) return false;
+    this.next = {
+      atMs: eventMs[at] ?? Number.NaN,
+      index: this.#index,
+      value: values[at] ?? Number.NaN,
+      isUncertain: quality[at] === recordedQuality.uncertain,
+    };
     return true;
   }
 
@@ -85,7 +87,7 @@ class PointValues {
         this.next = null;
         return;
       }
-      this.#rows = portion.value;
+      this.#readings = portion.value;
       this.#at = -1;
     } while (!this.step());
   }

@@ -8,6 +8,7 @@ import { Fault } from '../base/fault.ts';
 import { readExport } from './export.ts';
 import type { Historian } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
+import { readReadings } from './readings.ts';
 import { historySnapshot, storeUnavailable } from './snapshot.ts';
 import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from './store/history-database.ts';
 import { createSeriesStore, type SeriesStore } from './store/series-store.ts';
@@ -70,6 +71,18 @@ export function embeddedHistorian(
     database.close();
   };
 
+  /** All that `read` gives, out of one snapshot. */
+  async function* reading<T>(read: (source: WindowSource) => AsyncIterable<T>): AsyncIterableIterator<T> {
+    const database = begin();
+    let sound = false;
+    try {
+      yield* read(rowsOf(database));
+      sound = true;
+    } finally {
+      end(database, sound);
+    }
+  }
+
   const writing = (): SeriesStore => {
     if (closed) throw new Fault('storage-unavailable', 'the history store is closed');
     if (writer !== undefined && !writer.database.isCurrent()) dropWriter();
@@ -104,16 +117,8 @@ export function embeddedHistorian(
     append: async (rows, options = {}) => write((store) => store.append(rows, options)),
     delete: async (request) => write((store) => store.delete(request)),
     prune: async (beforeMs, rowsMax) => write((store) => store.prune(beforeMs, rowsMax)),
-    async *export(request) {
-      const database = begin();
-      let sound = false;
-      try {
-        yield* readExport(rowsOf(database), request);
-        sound = true;
-      } finally {
-        end(database, sound);
-      }
-    },
+    export: (request) => reading((source) => readExport(source, request)),
+    readings: (request) => reading((source) => readReadings(source, request)),
     async close() {
       closed = true;
       dropWriter();

@@ -124,6 +124,22 @@ export interface ExportRequest {
   readonly knownAtMs?: number;
 }
 
+export interface ReadingsRequest {
+  readonly series: SeriesId;
+  /** Event times in [fromMs, toMs]. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Readings by event time, one an instant: its newest. */
+export interface Readings {
+  readonly eventMs: Float64Array;
+  /** NaN: the point had no usable value at that moment. */
+  readonly values: Float64Array;
+  /** Codes of `site/quality.ts`. */
+  readonly quality: Uint8Array;
+}
+
 export interface DeleteRequest {
   readonly series: HistoryRow['series'];
   /** Event times in [fromMs, toMs). */
@@ -144,6 +160,8 @@ export interface Historian {
   append(rows: readonly HistoryRow[], options?: AppendOptions): Promise<AppendReport>;
   /** All rows by event time, rows of one instant from the oldest to the newest; in portions, out of one snapshot. */
   export(request: ExportRequest): AsyncIterableIterator<readonly HistoryRow[]>;
+  /** What stood when, for whoever goes over a long past; in portions, out of one snapshot. */
+  readings(request: ReadingsRequest): AsyncIterableIterator<Readings>;
   /** Deletes the first portion of the rows of a span; rollups are right after each one. */
   delete(request: DeleteRequest): Promise<DeletedPortion>;
   /** Removes rows with event times before `beforeMs`, about `rowsMax` of each series at most; returns how many. */

@@ -8,6 +8,7 @@ import { readExport } from './export.ts';
 import type { Historian } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { appendRows, deletePortion, pruneEdge, pruneWhole } from './postgres-writer.ts';
+import { readReadings } from './readings.ts';
 import { historySnapshot, storeUnavailable } from './snapshot.ts';
 import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import type { ReadOptions, WindowSource } from './window.ts';
@@ -43,6 +44,17 @@ export function postgresHistorian(
     open--;
     await server.endRead(connection, sound);
   };
+  /** All that `read` gives, out of one snapshot. */
+  async function* reading<T>(read: (source: WindowSource) => AsyncIterable<T>): AsyncIterableIterator<T> {
+    const connection = await begin(exportIdleMs);
+    let sound = false;
+    try {
+      yield* read(rowsOf(server, connection));
+      sound = true;
+    } finally {
+      await end(connection, sound);
+    }
+  }
   const write = <T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> => {
     if (closed) throw new Fault('storage-unavailable', 'the history store is closed');
     return server.write(work);
@@ -59,16 +71,8 @@ export function postgresHistorian(
       const whole = await write((connection) => pruneWhole(connection, beforeMs, limits.lock_wait_ms)).catch(orInUse);
       return whole > 0 ? whole : write((connection) => pruneEdge(connection, beforeMs, rowsMax));
     },
-    async *export(request) {
-      const connection = await begin(exportIdleMs);
-      let sound = false;
-      try {
-        yield* readExport(rowsOf(server, connection), request);
-        sound = true;
-      } finally {
-        await end(connection, sound);
-      }
-    },
+    export: (request) => reading((source) => readExport(source, request)),
+    readings: (request) => reading((source) => readReadings(source, request)),
     async close() {
       closed = true;
       await server.close();

@@ -40,6 +40,8 @@ export interface WindowQueries {
   readonly portion: number;
   /** The rows of a span, behind one that was read: at most a portion. */
   readonly rows: NamedQuery<SeriesName | 'after' | 'ordinal' | 'through' | 'known'>;
+  /** Time, value and quality of the rows from `since` on, at most `readingsPortion`; quality with `severalFlag` behind an instant's first. */
+  readonly readings: NamedQuery<SeriesName | 'since' | 'through'>;
   /** The first row after a span that stands for observations in it. */
   readonly reaching: NamedQuery<SeriesName | 'through' | 'reach' | 'known'>;
   /** The newest row of a series. */
@@ -53,7 +55,7 @@ export interface WindowQueries {
 type RollupsQuery = NamedQuery<SeriesName | 'width' | 'after' | 'through' | 'skew' | 'known'>;
 
 export function windowQueries(portion: number): WindowQueries {
-  return { portion, rows: rowsQuery(portion), reaching, standing, rollups: rollupsOnce(), newest };
+  return { portion, rows: rowsQuery(portion), readings, reaching, standing, rollups: rollupsOnce(), newest };
 }
 
 function rowsQuery(portion: number): WindowQueries['rows'] {
@@ -80,6 +82,33 @@ function rowsQuery(portion: number): WindowQueries['rows'] {
         .limit(portion),
   };
 }
+
+/** Few columns in large portions: half of what the other rows cost. */
+export const readingsPortion = 8192;
+/** Above all codes of quality. */
+export const severalFlag = 4;
+
+const readings: WindowQueries['readings'] = {
+  name: 'history_readings',
+  names: [...seriesNames, 'since', 'through'],
+  build: (query, at) =>
+    query
+      .selectFrom('sample')
+      .select(['event_ms', 'value'])
+      .select((column) => [
+        column(
+          'quality',
+          '+',
+          column.case().when('ordinal', '>', 0).then(column.lit(severalFlag)).else(column.lit(0)).end(),
+        ).as('code'),
+      ])
+      .where('series', '=', answerOf(seriesQuery(query, at)))
+      .where('event_ms', '>=', at.since)
+      .where('event_ms', '<=', at.through)
+      .orderBy('event_ms')
+      .orderBy('ordinal')
+      .limit(readingsPortion),
+};
 
 const reaching: WindowQueries['reaching'] = {
   name: 'history_reaching',

@@ -80,7 +80,8 @@ export class Backtest {
   readonly #baseline: Simulation | PlantRun | null;
   readonly #simulations: readonly (Simulation | PlantRun)[];
   readonly #recordedPlant: RecordedPlant | null;
-  readonly #coverage = new Map<number, PointCoverage>();
+  /** By point; nothing for one that the candidate does not use. */
+  readonly #coverage: PointCoverage[] = [];
 
   constructor(parts: RuleBacktestParts) {
     this.#parts = parts;
@@ -112,7 +113,7 @@ export class Backtest {
     this.#recordedPlant = plant === null ? null : new RecordedPlant({ plant, catalogue, recordIntervalMs });
     for (const index of usedPoints(candidate)) {
       const standsMs = recordIntervalMs + (catalogue.points[index]?.maxAgeMs ?? 0);
-      this.#coverage.set(index, new PointCoverage(fromMs, toMs, standsMs));
+      this.#coverage[index] = new PointCoverage(fromMs, toMs, standsMs);
     }
   }
 
@@ -130,7 +131,7 @@ export class Backtest {
     for (const simulation of this.#simulations) simulation.take(atMs, values);
     this.#check?.take(atMs, values);
     this.#recordedPlant?.take(atMs, values);
-    for (const { index, value } of values) this.#coverage.get(index)?.take(atMs, Number.isFinite(value));
+    for (const { index, value } of values) this.#coverage[index]?.take(atMs, Number.isFinite(value));
     return this.#isWithin();
   }
 
@@ -145,9 +146,9 @@ export class Backtest {
     this.runUntil(toMs);
     const warmAtMs = this.#candidate.warmAtMs();
     const { isThinned, ...totals } = this.#report.totals(pointsMax);
-    const coverage = [...this.#coverage].map(([index, each]) => ({
+    const coverage = [...usedPoints(candidate)].map((index) => ({
       point: pointName(catalogue, index),
-      ...each.end(),
+      ...(this.#coverage[index] as PointCoverage).end(),
     }));
     const functions = functionsWithMemory(candidate.compiled);
     const plant = this.#plantResult();

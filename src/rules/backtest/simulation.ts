@@ -63,7 +63,10 @@ export class Simulation {
   readonly #arbiter = createArbiter();
   readonly #plan = createPlan();
   /** Points that the rule reads or watches, with the time of the row that stands. */
-  readonly #used: ReadonlySet<number>;
+  readonly #used: readonly number[];
+  /** By point, 1 for one of them. */
+  readonly #usedMask;
+  readonly #isUsed = ({ index }: SampledValue): boolean => this.#usedMask[index] === 1;
   readonly #rowMs;
   /** Positions of the windows in the rule's state. */
   readonly #windows: readonly number[];
@@ -89,7 +92,9 @@ export class Simulation {
     this.#rowMs = new Float64Array(catalogue.points.length);
     this.#state = createRuleState(compiled).map((memory, site) => [...(parts.memories?.get(site) ?? memory)]);
     this.#windows = compiled.sites.flatMap(({ kind }, index) => (kind === 'moving_avg' ? [index] : []));
-    this.#used = usedPoints(parts);
+    this.#used = [...usedPoints(parts)];
+    this.#usedMask = new Uint8Array(catalogue.points.length);
+    for (const index of this.#used) this.#usedMask[index] = 1;
     const kind = triggerKind(scheduled.trigger.type);
     this.#onEvents = kind.onEvents;
     this.#gateMs = kind.gateMs(scheduled.trigger);
@@ -108,17 +113,22 @@ export class Simulation {
 
   /** Takes the values that were recorded at one moment; what is due before it runs first. */
   take(atMs: number, values: readonly SampledValue[]): void {
-    const own = values.filter(({ index }) => this.#used.has(index));
-    if (own.length === 0) return;
+    if (!values.some(this.#isUsed)) return;
     this.runUntil(atMs);
-    for (const { index, value, isUncertain } of own) {
+    for (const sampled of values) {
+      if (!this.#isUsed(sampled)) continue;
+      const { index, value, isUncertain } = sampled;
       const code = isUncertain ? quality.uncertain : quality.good;
       this.#snapshot.values[index] = value;
       this.#snapshot.quality[index] = Number.isFinite(value) ? code : quality.bad;
       this.#rowMs[index] = atMs;
     }
     if (atMs < this.#parts.fromMs || !this.#onEvents) return;
-    for (const { index, value } of own) this.#scheduler.observe(index, value, Number.isFinite(value), atMs);
+    for (const sampled of values) {
+      if (!this.#isUsed(sampled)) continue;
+      const { index, value } = sampled;
+      this.#scheduler.observe(index, value, Number.isFinite(value), atMs);
+    }
     this.#judge('event', atMs);
   }
 

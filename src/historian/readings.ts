@@ -1,0 +1,102 @@
+/**
+ * The numbers of a series as columns [rules §10.2]: what goes over a long past needs the value that stood, and an object for each row
+ * would cost more than reading it.
+ */
+import type { Readings, ReadingsRequest } from './historian.ts';
+import type { WindowSource } from './window.ts';
+import { readingsPortion, rowColumns, seriesAsked, severalFlag } from './window-queries.ts';
+
+const allKnown = Number.MAX_SAFE_INTEGER;
+const ingestedColumn = rowColumns.indexOf('ingested_ms');
+const valueColumn = rowColumns.indexOf('value');
+const qualityColumn = rowColumns.indexOf('quality');
+
+/** By event time, of several rows of one instant the newest. */
+export async function* readReadings(
+  source: WindowSource,
+  { series, fromMs, toMs }: ReadingsRequest,
+): AsyncIterableIterator<Readings> {
+  const asked = seriesAsked(series);
+  for (let since = fromMs; ; ) {
+    const rows = await source.ask(source.queries.readings, { ...asked, since, through: toMs });
+    const goesOn = rows.length === readingsPortion;
+    const columns = new Columns(rows.length);
+    for (const [eventMs, value, code] of rows) columns.add(Number(eventMs), numberOf(value), Number(code));
+    // The last instant may go on behind the portion: the next one begins with it, unless there is no other.
+    if (goesOn) since = columns.count > 1 ? columns.drop() : (columns.eventMs[0] ?? since) + 1;
+    for (const place of columns.several) {
+      const at = columns.eventMs[place] ?? Number.NaN;
+      const [value, code] = await newestOf(source, { ...asked, after: at, through: at });
+      columns.put(place, numberOf(value), Number(code));
+    }
+    if (columns.count > 0) yield columns.read();
+    if (!goesOn) return;
+  }
+}
+
+/** Value and quality of the row of an instant that was ingested last. */
+async function newestOf(
+  source: WindowSource,
+  asked: ReturnType<typeof seriesAsked> & { readonly after: number; readonly through: number },
+): Promise<readonly [value: unknown, code: unknown]> {
+  let newest: readonly unknown[] | undefined;
+  for (let ordinal = -1; ; ) {
+    const rows = await source.ask(source.queries.rows, { ...asked, ordinal, known: allKnown });
+    for (const row of rows)
+      if (newest === undefined || Number(row[ingestedColumn]) >= Number(newest[ingestedColumn])) newest = row;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < source.queries.portion) break;
+    ordinal = Number(last[rowColumns.length]);
+  }
+  return [newest?.[valueColumn], newest?.[qualityColumn]];
+}
+
+class Columns {
+  readonly eventMs: Float64Array<ArrayBuffer>;
+  readonly #values: Float64Array<ArrayBuffer>;
+  readonly #quality: Uint8Array<ArrayBuffer>;
+  /** Places of instants with more than one row. */
+  several: number[] = [];
+  count = 0;
+
+  constructor(most: number) {
+    this.eventMs = new Float64Array(most);
+    this.#values = new Float64Array(most);
+    this.#quality = new Uint8Array(most);
+  }
+
+  add(eventMs: number, value: number, code: number): void {
+    const isFurther = code >= severalFlag;
+    if (isFurther && this.eventMs[this.count - 1] === eventMs) {
+      if (this.several.at(-1) !== this.count - 1) this.several.push(this.count - 1);
+      return;
+    }
+    this.eventMs[this.count] = eventMs;
+    this.put(this.count, value, code % severalFlag);
+    this.count++;
+  }
+
+  put(place: number, value: number, code: number): void {
+    this.#values[place] = value;
+    this.#quality[place] = code;
+  }
+
+  /** Takes the last instant away; answers when it is. */
+  drop(): number {
+    this.count--;
+    this.several = this.several.filter((place) => place < this.count);
+    return this.eventMs[this.count] ?? Number.NaN;
+  }
+
+  read(): Readings {
+    return {
+      eventMs: this.eventMs.subarray(0, this.count),
+      values: this.#values.subarray(0, this.count),
+      quality: this.#quality.subarray(0, this.count),
+    };
+  }
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN;
+}
