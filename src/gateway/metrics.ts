@@ -113,7 +113,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** What a route answered: counted at each answer, so with as little work as there can be. */
+/** Answers of one route, counted here because labels of the metrics library are hashed at every count. */
 class RouteAnswers {
   readonly #labels: Readonly<Record<'method' | 'route', string>>;
   readonly #byStatus = new Map<number, number>();

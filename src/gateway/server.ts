@@ -173,7 +173,7 @@ function checkRequest(request: FastifyRequest): void {
   }
 }
 
-/** How many Host headers there are; names and values take turns. */
+/** The number of Host headers in a list of alternating names and values. */
 function hostsIn(headers: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === 'host') hosts++;

@@ -160,7 +160,7 @@ export interface Historian {
   append(rows: readonly HistoryRow[], options?: AppendOptions): Promise<AppendReport>;
   /** All rows by event time, rows of one instant from the oldest to the newest; in portions, out of one snapshot. */
   export(request: ExportRequest): AsyncIterableIterator<readonly HistoryRow[]>;
-  /** What stood when, for whoever goes over a long past; in portions, out of one snapshot. */
+  /** Time, value and quality alone, without an object for each row; in portions, out of one snapshot. */
   readings(request: ReadingsRequest): AsyncIterableIterator<Readings>;
   /** Deletes the first portion of the rows of a span; rollups are right after each one. */
   delete(request: DeleteRequest): Promise<DeletedPortion>;

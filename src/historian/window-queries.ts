@@ -40,7 +40,7 @@ export interface WindowQueries {
   readonly portion: number;
   /** The rows of a span, behind one that was read: at most a portion. */
   readonly rows: NamedQuery<SeriesName | 'after' | 'ordinal' | 'through' | 'known'>;
-  /** Time, value and quality of the rows from `since` on, at most `readingsPortion`; quality with `severalFlag` behind an instant's first. */
+  /** Time, value and quality of the rows from `since` on, at most `readingsPortion`; `severalFlag` is added to the quality of all but the first row of an instant. */
   readonly readings: NamedQuery<SeriesName | 'since' | 'through'>;
   /** The first row after a span that stands for observations in it. */
   readonly reaching: NamedQuery<SeriesName | 'through' | 'reach' | 'known'>;
@@ -83,9 +83,9 @@ function rowsQuery(portion: number): WindowQueries['rows'] {
   };
 }
 
-/** Few columns in large portions: half of what the other rows cost. */
+/** Rows of an answer to `readings`, at most. */
 export const readingsPortion = 8192;
-/** Above all codes of quality. */
+/** Larger than every quality code. */
 export const severalFlag = 4;
 
 const readings: WindowQueries['readings'] = {

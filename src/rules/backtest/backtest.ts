@@ -80,7 +80,7 @@ export class Backtest {
   readonly #baseline: Simulation | PlantRun | null;
   readonly #simulations: readonly (Simulation | PlantRun)[];
   readonly #recordedPlant: RecordedPlant | null;
-  /** By point; nothing for one that the candidate does not use. */
+  /** By point index; empty for points that the candidate does not use. */
   readonly #coverage: PointCoverage[] = [];
 
   constructor(parts: RuleBacktestParts) {
@@ -146,10 +146,10 @@ export class Backtest {
     this.runUntil(toMs);
     const warmAtMs = this.#candidate.warmAtMs();
     const { isThinned, ...totals } = this.#report.totals(pointsMax);
-    const coverage = [...usedPoints(candidate)].map((index) => ({
-      point: pointName(catalogue, index),
-      ...(this.#coverage[index] as PointCoverage).end(),
-    }));
+    const coverage = [...usedPoints(candidate)].flatMap((index) => {
+      const covered = this.#coverage[index]?.end();
+      return covered === undefined ? [] : [{ point: pointName(catalogue, index), ...covered }];
+    });
     const functions = functionsWithMemory(candidate.compiled);
     const plant = this.#plantResult();
     const notes = [

@@ -64,7 +64,7 @@ export class Simulation {
   readonly #plan = createPlan();
   /** Points that the rule reads or watches, with the time of the row that stands. */
   readonly #used: readonly number[];
-  /** By point, 1 for one of them. */
+  /** By point index: 1 for each of them. */
   readonly #usedMask;
   readonly #isUsed = ({ index }: SampledValue): boolean => this.#usedMask[index] === 1;
   readonly #rowMs;
