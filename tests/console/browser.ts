@@ -9,6 +9,8 @@ import { root, startTestService, type TestFolders, type TestService, testFolders
 
 const candidates = [
   process.env['CHROMIUM'],
+  // The same engine without a window: a third less work.
+  '/usr/lib/chromium/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -78,14 +80,13 @@ export async function visit(
   options: {
     width?: number;
     height?: number;
-    dark?: boolean;
     role?: 'Admin' | 'Engineer' | 'Viewer' | null;
     locale?: string;
   } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
-    colorScheme: options.dark === true ? 'dark' : 'light',
+    colorScheme: 'light',
     locale: options.locale ?? 'en-GB',
     timezoneId: 'Europe/Amsterdam',
   });

@@ -17,7 +17,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { compiledOnce, programFile, root, waitFor } from '../e2e/running-service.ts';
-import { codeBlocks } from './blocks.ts';
+import { type Block, codeBlocks } from './blocks.ts';
+import type { DemoPast } from './demo-past.ts';
 
 const blockDeadlineMs = 120_000;
 const startDeadlineMs = 90_000;
@@ -27,6 +28,8 @@ export interface GuideOptions {
   readonly ports?: Readonly<Record<string, number>>;
   /** The first use of each program goes through npm and runs from the sources, as after a clone. */
   readonly npm?: 'real at first';
+  /** Recorded before the guide begins, if it starts the demo; without it the demo records its past itself. */
+  readonly past?: DemoPast;
 }
 
 /** What cannot run here, by the first words of a command line. */
@@ -34,6 +37,8 @@ const unsupported = /^\s*(docker|systemctl|sudo)\b/m;
 
 export async function runGuide(file: string, options: GuideOptions = {}): Promise<void> {
   const folder = publishedCopy();
+  const blocks = codeBlocks(join(root, file));
+  if (blocks.some(startsDemo)) options.past?.copyTo(join(folder, 'data'));
   const httpPort = await freePort();
   const forecasterPort = await freePort();
   const ports = new Map(Object.entries({ ...options.ports, '8080': httpPort, '8989': forecasterPort }));
@@ -51,7 +56,6 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
   const services: ChildProcess[] = [];
   let printed = '';
   try {
-    const blocks = codeBlocks(join(root, file));
     for (const [index, block] of blocks.entries()) {
       const fail = (why: string): never => {
         throw new Error(`${file}:${block.line} ${why}`);
@@ -80,6 +84,8 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+const startsDemo = ({ info, text }: Block): boolean => info[1] === 'service' && text.includes('npm start');
 
 /** Installing is what `.ci/run` does before any of this, and testing is what runs this. */
 function withoutInstall(text: string): string {

@@ -1,9 +1,10 @@
 /** Every block of the README, of every guide and of what else a reader would type from runs, or says that it is output. */
 import { readdirSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { startModbusDevice } from '../../src/testing/modbus-server.ts';
 import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
+import { type DemoPast, recordDemoPast } from './demo-past.ts';
 import { freePort, runGuide } from './guide-run.ts';
 
 const guideDeadlineMs = 300_000;
@@ -55,11 +56,17 @@ const files = [
     .map((name) => `docs/guides/${name}`),
 ];
 
+let past: DemoPast;
+beforeAll(async () => {
+  past = await recordDemoPast();
+});
+afterAll(() => past?.remove());
+
 // Each has a copy, ports and a shell of its own.
 test.concurrent.each(files)(
   '%s',
   async (file) => {
-    await (runs[file] ?? runGuide)(file);
+    await (runs[file] ?? ((name) => runGuide(name, { past })))(file);
   },
   guideDeadlineMs,
 );

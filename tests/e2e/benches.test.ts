@@ -1,26 +1,15 @@
-/** That each measurement still runs to its end, at small sizes; what it prints then says nothing about speed. */
-import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+/** How measurements run and are compared; that all of them run to their end is in `tests/soak/benches.test.ts`. */
 import { describe, expect, test } from 'vitest';
 import { compared, figuresOf, isSlower } from '../../bench/fixture/figures.ts';
-import { compiledOnce } from './running-service.ts';
+import { smoke } from './bench-smoke.ts';
 
-const folder = join(import.meta.dirname, '..', '..', 'bench');
-const benches = readdirSync(folder).filter((file) => file.endsWith('.ts') && file !== 'run.ts');
-
-describe('each bench runs to its end at small sizes', () => {
-  test.concurrent.for(benches)('%s', { timeout: 300_000 }, async (file) => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', join(folder, file), '--smoke'], {
-      env: { ...process.env, ...compiledOnce },
-    });
-    expect(stdout).toMatch(/\d/);
+describe('a bench', () => {
+  test.concurrent.for(['executor.ts', 'scheduler.ts'])('%s runs to its end at small sizes', async (file) => {
+    expect(await smoke(file)).toMatch(/\d/);
   });
 
   test('a size that it does not have is refused', async () => {
-    const run = promisify(execFile)(process.execPath, [join(folder, 'scheduler.ts'), '--smoke', 'rule=3']);
-    await expect(run).rejects.toThrow('there is no size "rule"; there are rules, ticks');
+    await expect(smoke('scheduler.ts', 'rule=3')).rejects.toThrow('there is no size "rule"; there are rules, ticks');
   });
 });
 

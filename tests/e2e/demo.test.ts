@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sleep, systemClock } from '../../src/base/clock.ts';
-import { compiledOnce } from './running-service.ts';
+import { issueToken } from '../../src/gateway/identity.ts';
+import { signingKey } from '../../src/gateway/local-keys.ts';
+import { compiledOnce, programFile } from './running-service.ts';
 
 interface Demo {
   readonly process: ChildProcess;
@@ -52,7 +54,7 @@ async function until<T>(deadlineMs: number, what: string, look: () => Promise<T 
 
 async function start(...args: string[]): Promise<Demo> {
   const beganMs = systemClock.monotonicMs();
-  const child = spawn(process.execPath, ['src/bin/start.ts', ...args], { env: environment() });
+  const child = spawn(process.execPath, [programFile('start'), ...args], { env: environment() });
   running = child;
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += bytes.toString()));
@@ -73,9 +75,10 @@ async function interrupt(demo: Demo): Promise<number | null> {
   return demo.process.exitCode;
 }
 
-function token(): string {
-  const args = ['src/bin/setpoint.ts', 'token', '--role', 'Engineer', '--subject', 'you', '--ttl', '12h'];
-  return spawnSync(process.execPath, args, { env: environment(), encoding: 'utf8' }).stdout.trim();
+function token(): Promise<string> {
+  const issuedAtSeconds = Math.floor(Date.now() / 1000);
+  const claims = { subject: 'you', role: 'Engineer', issuedAtSeconds, lifetimeSeconds: 3600 } as const;
+  return issueToken(signingKey(dataDir), claims);
 }
 
 /** What the screen says to do in another terminal, done in one: with nothing in its environment, and no packages to ask for. */
@@ -92,7 +95,7 @@ function runOnScreen(screen: string) {
 
 async function ask<T>(demo: Demo, path: string): Promise<T> {
   const response = await fetch(`${demo.address}/api/v1/automation/api${path}`, {
-    headers: { authorization: `Bearer ${token()}` },
+    headers: { authorization: `Bearer ${await token()}` },
     signal: AbortSignal.timeout(5000),
   });
   expect(response.status).toBe(200);
@@ -180,7 +183,7 @@ describe('the demo site', () => {
       ['--sped', '2'],
       ['--speed', '2', '3'],
     ]) {
-      const result = spawnSync(process.execPath, ['src/bin/start.ts', ...args], {
+      const result = spawnSync(process.execPath, [programFile('start'), ...args], {
         env: environment(),
         encoding: 'utf8',
       });

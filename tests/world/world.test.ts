@@ -3,6 +3,7 @@ import { worldOperations } from '../../src/testing/world/operations.ts';
 import { runWorld, type TraceListener } from '../../src/testing/world/world.ts';
 import { storedSeeds } from './seeds.ts';
 
+const quickHours = 0.1;
 const realNow = (): number => performance.now();
 
 describe('the deterministic world', () => {
@@ -25,7 +26,9 @@ describe('the deterministic world', () => {
     expect([...held].toSorted()).toEqual(byHand);
   });
 
-  test.for(storedSeeds())('seed $seed breaks nothing any more: $violation', async ({ seed, hours, without }) => {
+  // All of them run in `tests/soak/world-seeds.test.ts`.
+  const quick = storedSeeds().filter(({ hours }) => hours < quickHours);
+  test.for(quick)('seed $seed breaks nothing any more: $violation', async ({ seed, hours, without }) => {
     const { violations } = await runWorld(seed, hours, realNow, { without });
     expect(violations).toEqual([]);
   });

@@ -1,0 +1,14 @@
+/** A measurement at small sizes, in a process of its own. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { compiledOnce, root } from './running-service.ts';
+
+export const benchFolder = join(root, 'bench');
+
+/** What it printed; throws when it did not run to its end. */
+export async function smoke(file: string, ...sizes: readonly string[]): Promise<string> {
+  const args = ['--expose-gc', join(benchFolder, file), '--smoke', ...sizes];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...compiledOnce } });
+  return stdout;
+}
