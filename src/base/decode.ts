@@ -11,12 +11,19 @@ export type Decoded<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: DecodeIssue[] };
 
-/** Makes a decoder for `schema`; compiled once, used for every value. */
+/** Compiles `schema` for the first value and keeps it: a program uses few of the schemas that it has, and each costs its start. */
+export function compiledWhenUsed<S extends TSchema>(schema: S) {
+  const compile = () => Compile(schema);
+  let compiled: ReturnType<typeof compile> | undefined;
+  return () => (compiled ??= compile());
+}
+
+/** Makes a decoder for `schema`. */
 export function decoder<S extends TSchema>(schema: S): (value: unknown) => Decoded<Static<S>> {
-  const compiled = Compile(schema);
+  const compiled = compiledWhenUsed(schema);
   return (value) => {
-    if (compiled.Check(value)) return { ok: true, value };
-    return { ok: false, issues: issuesOf(compiled.Errors(value), schema, value) };
+    if (compiled().Check(value)) return { ok: true, value };
+    return { ok: false, issues: issuesOf(compiled().Errors(value), schema, value) };
   };
 }
 

@@ -71,7 +71,8 @@ const templateSchema = strict({
 export type DeviceTemplate = Static<typeof templateSchema>;
 export type DeviceSelfTest = Static<typeof selfTest>;
 export type RegisterWords = Static<typeof words>;
-export type DeviceTemplates = ReadonlyMap<string, DeviceTemplate>;
+/** By name. */
+export type DeviceTemplates = Pick<ReadonlyMap<string, DeviceTemplate>, 'get' | 'values'>;
 
 /** Throws a YamlError with one line per fault. */
 export function readDeviceTemplate(text: string, fileName: string): DeviceTemplate {

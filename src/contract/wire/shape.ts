@@ -3,7 +3,7 @@
  * holds it, never by its name, because the name is text that an untrusted sender chose.
  */
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledWhenUsed } from '../../base/decode.ts';
 import { step, unknownMember, type Wire, type WireIssue } from './issue.ts';
 
 interface SchemaError {
@@ -33,12 +33,12 @@ const rules: Readonly<Record<string, string>> = {
   uniqueItems: 'unique',
 };
 
-/** Compiled once, used for every message; unknown members come first among the issues. */
+/** Unknown members come first among the issues. */
 export function shape<S extends TSchema>(schema: S): (value: unknown) => Wire<Static<S>> {
-  const compiled = Compile(schema);
+  const compiled = compiledWhenUsed(schema);
   return (value) => {
-    if (compiled.Check(value)) return { ok: true, value };
-    return { ok: false, issue: firstIssue(compiled.Errors(value)) };
+    if (compiled().Check(value)) return { ok: true, value };
+    return { ok: false, issue: firstIssue(compiled().Errors(value)) };
   };
 }
 

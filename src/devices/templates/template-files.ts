@@ -7,21 +7,35 @@ import { type DeviceTemplate, type DeviceTemplates, readDeviceTemplate } from '.
 const ending = '.yaml';
 const ownTemplatesFolder = 'templates';
 
-/** By name; one of the site's own comes before one of the package. Throws a YamlError with one line per fault. */
+/**
+ * By name; one of the site's own comes before one of the package. Throws a YamlError with one line per fault of the site's own; one of
+ * the package is read when somebody asks for it, because a site uses few of them.
+ */
 export function readDeviceTemplates(configDir: string): DeviceTemplates {
   const own = join(configDir, ownTemplatesFolder);
-  const found = [
-    ...templatesIn(import.meta.dirname, ''),
-    ...(existsSync(own) ? templatesIn(own, `${ownTemplatesFolder}/`) : []),
-  ];
-  return new Map(found.map((template) => [template.name, template]));
+  const ofSite = byName(existsSync(own) ? templatesIn(own, `${ownTemplatesFolder}/`) : []);
+  const ofPackage = new Map<string, DeviceTemplate>();
+  const packaged = (name: string): DeviceTemplate | undefined => {
+    const known = ofPackage.get(name);
+    if (known !== undefined) return known;
+    const [template] = templatesIn(import.meta.dirname, '', (file) => file === name + ending);
+    if (template !== undefined) ofPackage.set(name, template);
+    return template;
+  };
+  return {
+    get: (name) => ofSite.get(name) ?? packaged(name),
+    values: () => new Map([...byName(templatesIn(import.meta.dirname, '')), ...ofSite]).values(),
+  };
 }
 
-/** Throws a YamlError. */
-function templatesIn(folder: string, prefix: string): DeviceTemplate[] {
+const byName = (templates: readonly DeviceTemplate[]): ReadonlyMap<string, DeviceTemplate> =>
+  new Map(templates.map((template) => [template.name, template]));
+
+/** Those of the files that are wanted. Throws a YamlError. */
+function templatesIn(folder: string, prefix: string, isWanted = (_file: string): boolean => true): DeviceTemplate[] {
   const lines: string[] = [];
   const templates = readdirSync(folder)
-    .filter((file) => file.endsWith(ending))
+    .filter((file) => file.endsWith(ending) && isWanted(file))
     .toSorted()
     .flatMap((file) => {
       try {

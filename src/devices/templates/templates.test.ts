@@ -8,6 +8,7 @@ import { readDeviceTemplates } from './template-files.ts';
 /** For points that never say what they should. */
 const briefMs = 500;
 const templates = readDeviceTemplates('.');
+const names = [...templates.values()].map(({ name }) => name);
 
 function templateOf(name: string): DeviceTemplate {
   const template = templates.get(name);
@@ -27,11 +28,11 @@ function changed(name: string, change: (address: Readonly<Record<string, unknown
 
 describe('[points §1.1] device templates', () => {
   test('there are at least twelve, each with the source of its registers', () => {
-    expect(templates.size).toBeGreaterThanOrEqual(12);
+    expect(names.length).toBeGreaterThanOrEqual(12);
     for (const { source } of templates.values()) expect(source.length).toBeGreaterThan(10);
   });
 
-  test.each([...templates.keys()])('%s', async (name) => {
+  test.each(names)('%s', async (name) => {
     expect(await selfTestFaults(templateOf(name), systemClock)).toEqual([]);
   });
 
