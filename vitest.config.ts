@@ -1,32 +1,39 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { integrationSuites, unitSuites } from './tests/setup/suites.ts';
 
 /** What a test waits for mostly comes at once; on a loaded machine it may take seconds. */
 const expectation = { poll: { timeout: 15_000 } };
 
+const besideTheCode = {
+  testTimeout: 30_000,
+  expect: expectation,
+  // No module keeps state between tests: files share what is loaded, which saves a third of the work.
+  isolate: false,
+  // One more than cores: some wait for timers of their own.
+  maxWorkers: availableParallelism() + 1,
+};
+
 /**
- * Projects: `unit` is quick and runs in `check`; `e2e` starts real processes and servers on loopback; `console` needs a
- * Chromium; `soak` is long.
+ * Projects: `unit` is quick and runs in `check`; `integration` has the other suites beside the code, with real storage and servers; `e2e`
+ * starts real processes; `console` needs a Chromium; `soak` is long.
  */
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
+          ...besideTheCode,
           name: 'unit',
+          include: [...unitSuites],
+        },
+      },
+      {
+        test: {
+          ...besideTheCode,
+          name: 'integration',
           globalSetup: 'tests/setup/postgres.ts',
-          include: [
-            'src/**/*.test.ts',
-            'console/src/**/*.test.ts',
-            'tests/tidy/**/*.test.ts',
-            'tests/docs/rule-reference.test.ts',
-          ],
-          testTimeout: 30_000,
-          expect: expectation,
-          // No module keeps state between tests: files share what is loaded, which saves a third of the work.
-          isolate: false,
-          // One more than cores: some wait for timers of their own.
-          maxWorkers: availableParallelism() + 1,
+          include: [...integrationSuites],
         },
       },
       {
@@ -52,7 +59,7 @@ export default defineConfig({
           retry: 1,
           expect: expectation,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {

@@ -50,17 +50,24 @@ function changeAfter(timeZone: string, fromMs: number): number {
   throw new Error('this zone does not change its clocks');
 }
 
-/** Errors around both clock changes of 2026: of days before, and of the days after, up to a week. */
-export function errorsAround({
-  timeZone,
-  ...way
-}: LocalLoad): readonly { readonly before: number; readonly after: number }[] {
+/** Days from a clock change, whose errors are compared. */
+export interface DaysAround {
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+}
+export const weekAround: DaysAround = { before: [-8, -5, -2], after: [0, 1, 2, 7] };
+
+/** Mean errors around both clock changes of 2026. */
+export function errorsAround(
+  { timeZone, ...way }: LocalLoad,
+  { before, after }: DaysAround,
+): readonly { readonly before: number; readonly after: number }[] {
   let changeMs = changeAfter(timeZone, Date.UTC(2026, 0, 1));
   return [0, 1].map(() => {
     const midnightMs = Math.floor(changeMs / dayMs) * dayMs;
     const mean = (days: readonly number[]): number =>
       days.reduce((sum, day) => sum + errorOf({ timeZone, ...way }, midnightMs + day * dayMs), 0) / days.length;
     changeMs = changeAfter(timeZone, changeMs + dayMs);
-    return { before: mean([-8, -5, -2]), after: mean([0, 1, 2, 7]) };
+    return { before: mean(before), after: mean(after) };
   });
 }

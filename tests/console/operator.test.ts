@@ -339,6 +339,8 @@ instances:
     await expect.poll(() => value.textContent()).not.toBe(before);
     await page.getByLabel('Search points').fill('');
     await page.getByRole('link', { name: 'Alarms', exact: true }).click();
+    // The points have a filter of the same name.
+    await page.getByRole('heading', { name: 'Alarms' }).waitFor();
     await page.getByText('All', { exact: true }).click();
     await page.locator('[data-alarm="battery-low"]').waitFor();
     expect(await page.getByRole('button', { name: /Shelve|Acknowledge/ }).count()).toBe(0);

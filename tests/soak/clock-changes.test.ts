@@ -1,6 +1,6 @@
 /** [data-processing §6.3] noise-free local loads in twelve zones, over both clock changes, in each way that a forecast is made. */
 import { expect, test } from 'vitest';
-import { errorsAround } from '../../src/testing/local-load.ts';
+import { errorsAround, weekAround } from '../../src/testing/local-load.ts';
 
 const zones = [
   'Europe/Amsterdam',
@@ -29,7 +29,7 @@ const loads = [
 ];
 
 test.each(loads)('$timeZone, $path every $cadenceMs ms', (load) => {
-  const errors = errorsAround(load);
+  const errors = errorsAround(load, weekAround);
   const shown = errors.map(({ before, after }) => `${before.toFixed(3)} before, ${after.toFixed(3)} after`);
   console.log(`${load.timeZone}, ${load.path} of ${load.cadenceMs / 60_000} min: MAE ${shown.join('; ')}`);
   // An error of nothing before leaves no room for one after: a hundredth, of a load of 40 to 110, does.

@@ -1,5 +1,6 @@
 /** What is stored is tested on both database engines (STYLE.md, "Tests"): which suites know one only, and why. */
 import { expect, test } from 'vitest';
+import { opensStorage } from '../setup/suites.ts';
 import { repositoryFiles } from './sources.ts';
 
 /** A path, or the beginning of several, and why the other engine has no part in it. */
@@ -22,9 +23,6 @@ const oneEngine: Readonly<Record<string, string>> = {
   'src/backtest/backtests.test.ts': 'threads and their ends; what they read is tested over HTTP on both',
   'tests/soak/': 'long runs; audit readers of a file, machines on a server',
 };
-
-const opensStorage =
-  /\b(openDatabase|openRuntimeDatabase|openHistorian|openSqlite|connectPostgres|testPlaces|testSchema|testHistory|historyOn|testTrail|gatewaysOn|storageOn|storedOn)\(/;
 
 const suites = repositoryFiles().filter(
   ({ path, text }) =>

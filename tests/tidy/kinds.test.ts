@@ -40,11 +40,11 @@ function ask(program: string): unknown {
   return JSON.parse(execFileSync('node', [file], { encoding: 'utf8' }));
 }
 
-/** Type errors of the files of the copy that are about kinds. */
-function typeFaults(): string[] {
+/** Type errors of the copy: of the console's own lists of kinds, or of all of it. */
+function typeFaults(include: readonly string[]): string[] {
   const config = {
     extends: './console/tsconfig.json',
-    include: ['console/src'],
+    include,
   };
   writeFileSync(join(copy, 'kinds.json'), JSON.stringify(config));
   try {
@@ -99,7 +99,7 @@ export const dummy: TriggerKind<DummyTrigger> = {
       ' dummy,',
       "import { dummy } from './dummy.ts';\n",
     );
-    const faults = typeFaults().join('\n');
+    const faults = typeFaults(['console/src/node', 'console/src/trigger']).join('\n');
     expect(faults).toContain('console/src/node/index.ts');
     expect(faults).toContain('console/src/trigger/index.ts');
   });
@@ -124,7 +124,7 @@ export const dummy: TriggerView = { label: 'Dummy', run: 'dummy', starting: () =
       '  dummy,',
       "import { dummy } from './dummy.ts';\n",
     );
-    expect(typeFaults()).toEqual([]);
+    expect(typeFaults(['console/src'])).toEqual([]);
     expect(node.files).toHaveLength(4);
     expect(trigger.files).toHaveLength(4);
   });
