@@ -6,7 +6,7 @@
 import { createAuditSearch } from '../src/audit/search.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { auditPages, noCriteria, seldomMatches } from './fixture/audit-pages.ts';
-import { benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
+import { benchEntry, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
 import { limitMissed, sizes } from './fixture/sizes.ts';
 
 const small = 1000;
@@ -15,7 +15,7 @@ const { events: large, rounds } = sizes({ events: 1_000_000, rounds: 300 }, { ev
 const logs = [];
 for (const events of [small, large]) {
   const log = emptyLog();
-  await fillLog(log, events, events / seldomMatches);
+  await fillLog(log, events, (index) => benchEntry(index, events / seldomMatches));
   logs.push({ log, events, search: createAuditSearch({ ...log, clock: systemClock, scanWindow: 5000 }) });
 }
 const every: number[] = [];

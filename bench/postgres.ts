@@ -17,7 +17,15 @@ import { storageLimits } from '../src/storage/server-limits.ts';
 import { makePostgres } from '../src/testing/postgres-server.ts';
 import { editorFlow } from '../tests/e2e/running-service.ts';
 import { auditPages, noCriteria, seldomMatches } from './fixture/audit-pages.ts';
-import { appendTogether, type BenchLog, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
+import {
+  appendTogether,
+  type BenchLog,
+  benchEntry,
+  benchScope,
+  emptyLog,
+  fillLog,
+  median,
+} from './fixture/audit-site.ts';
 import { databaseProcessorMs, processorMs, type Replica, startReplica } from './fixture/replicas.ts';
 import { sizes } from './fixture/sizes.ts';
 
@@ -282,7 +290,7 @@ async function withServer(work: (url: string) => Promise<void>): Promise<void> {
 
 await withServer(async (url) => {
   const [large, small] = [emptyLog(), emptyLog()];
-  await fillLog(large, events, events / seldomMatches);
+  await fillLog(large, events, (index) => benchEntry(index, events / seldomMatches));
   await pages(large, placeIn(url, 'large'));
   await appends({
     SQLite: [small.file],

@@ -1,19 +1,23 @@
 /**
- * The built program at its start: time until it is ready, and memory when it has settled, without rules, with a hundred and with
- * thousands that run every minute. Beside it the same from the sources, and Node alone. Limits: 1.2 s with 100 rules, 4 s with 20,000;
- * 150 MB for a site without rules, 400 MB with 10,000. Linux only: memory is what /proc counts as resident.
+ * The built program at its start: time until it is ready, and memory when it has settled, without rules, with a hundred, with
+ * thousands that run every minute, and with a long audit log and its tree. Beside it the same from the sources, and Node alone.
+ * Limits: 1.2 s with 100 rules, 4 s with 20,000; 150 MB for a site without rules, 400 MB with 10,000. Linux only: memory is what
+ * /proc counts as resident.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from '../src/databases/site-database.ts';
+import { localScope } from '../src/gateway/local-keys.ts';
+import { benchEntry, fillLog } from './fixture/audit-site.ts';
 import { siteFolders } from './fixture/running-site.ts';
 import { limitMissed, sizes } from './fixture/sizes.ts';
 
-const { none, few, many, most, settleSeconds, rounds } = sizes(
-  { none: 0, few: 100, many: 10_000, most: 20_000, settleSeconds: 15, rounds: 4 },
-  { none: 1, few: 1, many: 1, most: 1, settleSeconds: 0.1, rounds: 1 },
+const { none, few, many, most, events, settleSeconds, rounds } = sizes(
+  { none: 0, few: 100, many: 10_000, most: 20_000, events: 1_000_000, settleSeconds: 15, rounds: 4 },
+  { none: 1, few: 1, many: 1, most: 1, events: 1000, settleSeconds: 0.1, rounds: 1 },
 );
 const root = join(import.meta.dirname, '..');
 const release = mkdtempSync(join(tmpdir(), 'setpoint-bench-release-'));
@@ -84,7 +88,12 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const residentMb = ({ pid }: ChildProcess): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-async function started(program: string, folders: ReturnType<typeof siteOf>, settles: boolean) {
+/** Ready, and then for as long as `until` takes, which sees what the service logged. */
+async function started(
+  program: string,
+  folders: ReturnType<typeof siteOf>,
+  until: (output: () => string) => Promise<void> = async () => undefined,
+) {
   const beganMs = performance.now();
   const child = spawn(process.execPath, [program], { env: environment(folders), stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -98,13 +107,46 @@ async function started(program: string, folders: ReturnType<typeof siteOf>, sett
     child.on('exit', () => reject(new Error(output)));
   });
   const readyMs = performance.now() - beganMs;
-  if (settles) await pause(settleSeconds * 1000);
+  await until(() => output);
   const memoryMb = residentMb(child);
   child.removeAllListeners('exit');
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   await ended;
   return { readyMs, memoryMb };
+}
+
+const settled = (): Promise<void> => pause(settleSeconds * 1000);
+
+/** Starts of one site without an audit log and with a long one, whose tree the service has grown and signed. */
+async function withLongLog(): Promise<void> {
+  const folders = siteOf(0);
+  const readyMs = async (): Promise<number> => {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) times.push((await started(programs.built, folders)).readyMs);
+    return median(times);
+  };
+  await started(programs.built, folders);
+  const short = await readyMs();
+  const scope = localScope(folders.data);
+  const database = openDatabase(join(folders.data, 'site.sqlite'));
+  // Each stands for itself: a start concludes what was accepted and has no end.
+  await fillLog({ database, scope }, events, (index) => ({ ...benchEntry(index), outcome: 'denied' }));
+  await database.close();
+  await started(programs.built, folders, async (output) => {
+    while (signedIn(output()) < events) await pause(200);
+  });
+  const long = await readyMs();
+  console.log(
+    `${events} audit events and their tree: ready in ${long.toFixed(0)} ms, without events ${short.toFixed(0)} ms`,
+  );
+  folders.remove();
+}
+
+/** The newest sequence number of a signed checkpoint in the log lines. */
+function signedIn(output: string): number {
+  const signed = [...output.matchAll(/"log":"events".*?"sequence":"(\d+)"/g)].map(([, sequence]) => Number(sequence));
+  return Math.max(0, ...signed);
 }
 
 const median = (values: readonly number[]): number =>
@@ -124,11 +166,11 @@ try {
     const folders = siteOf(rules);
     for (const [name, program] of Object.entries(programs)) {
       // The first start makes the databases, or loads what the next one finds in the system's memory.
-      await started(program, folders, false);
+      await started(program, folders);
       const readyMs: number[] = [];
       let memoryMb = Number.NaN;
       for (let round = 1; round <= rounds; round++) {
-        const start = await started(program, folders, round === rounds);
+        const start = await started(program, folders, round === rounds ? settled : undefined);
         readyMs.push(start.readyMs);
         memoryMb = start.memoryMb;
       }
@@ -143,6 +185,7 @@ try {
     }
     folders.remove();
   }
+  await withLongLog();
 } finally {
   rmSync(release, { recursive: true, force: true });
 }
