@@ -19,6 +19,9 @@ const { none, few, many, most, events, settleSeconds, rounds } = sizes(
   { none: 0, few: 100, many: 10_000, most: 20_000, events: 1_000_000, settleSeconds: 15, rounds: 4 },
   { none: 1, few: 1, many: 1, most: 1, events: 1000, settleSeconds: 0.1, rounds: 1 },
 );
+const growDeadlineMs = 1_200_000;
+/** Nothing of the log is read at a start; the rest is noise of the machine. */
+const longLogShare = 1.2;
 const root = join(import.meta.dirname, '..');
 const release = mkdtempSync(join(tmpdir(), 'setpoint-bench-release-'));
 spawnSync(process.execPath, [join(root, 'setup', 'build.ts'), release]);
@@ -107,13 +110,15 @@ async function started(
     child.on('exit', () => reject(new Error(output)));
   });
   const readyMs = performance.now() - beganMs;
-  await until(() => output);
-  const memoryMb = residentMb(child);
   child.removeAllListeners('exit');
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  await ended;
-  return { readyMs, memoryMb };
+  try {
+    await until(() => output);
+    return { readyMs, memoryMb: residentMb(child) };
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+  }
 }
 
 const settled = (): Promise<void> => pause(settleSeconds * 1000);
@@ -130,15 +135,23 @@ async function withLongLog(): Promise<void> {
   const short = await readyMs();
   const scope = localScope(folders.data);
   const database = openDatabase(join(folders.data, 'site.sqlite'));
-  // Each stands for itself: a start concludes what was accepted and has no end.
+  // Denied events need no conclusion; a start records one for each accepted event that has none.
   await fillLog({ database, scope }, events, (index) => ({ ...benchEntry(index), outcome: 'denied' }));
   await database.close();
   await started(programs.built, folders, async (output) => {
-    while (signedIn(output()) < events) await pause(200);
+    const deadline = performance.now() + growDeadlineMs;
+    while (signedIn(output()) < events) {
+      if (performance.now() > deadline) throw new Error(`the tree of ${events} events is not signed: ${output()}`);
+      await pause(200);
+    }
   });
   const long = await readyMs();
   console.log(
     `${events} audit events and their tree: ready in ${long.toFixed(0)} ms, without events ${short.toFixed(0)} ms`,
+  );
+  missed(
+    long > longLogShare * short,
+    `a start with ${events} events takes more than ${longLogShare} times one without`,
   );
   folders.remove();
 }

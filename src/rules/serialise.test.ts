@@ -213,7 +213,7 @@ describe('no JSON value stops a parser', () => {
         check(parseFlow, flow);
         check(parseTopology, compact);
       }),
-      { numRuns: 500 },
+      { numRuns: 1500 },
     );
   });
 });

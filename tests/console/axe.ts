@@ -12,17 +12,14 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What axe finds of level serious or critical, with the first places; by all its rules, or by those of `rules`. */
-export async function violations(page: Page, rules: readonly string[] = []): Promise<string[]> {
+/** What axe finds of level serious or critical, with the first places. */
+export async function violations(page: Page): Promise<string[]> {
   // As a script of the test, past the policy of the page.
   await page.evaluate(axe);
-  const options = rules.length === 0 ? {} : { runOnly: [...rules] };
-  const found = await page.evaluate(async (given) => {
-    const { axe: tool } = globalThis as unknown as {
-      axe: { run(options: object): Promise<{ violations: Violation[] }> };
-    };
-    return (await tool.run(given)).violations;
-  }, options);
+  const found = await page.evaluate(async () => {
+    const { axe: tool } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    return (await tool.run()).violations;
+  });
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(

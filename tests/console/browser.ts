@@ -9,7 +9,7 @@ import { root, startTestService, type TestFolders, type TestService, testFolders
 
 const candidates = [
   process.env['CHROMIUM'],
-  // The same engine without a window: a third less work.
+  // The same engine without a window, which takes less work.
   '/usr/lib/chromium/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',

@@ -1,10 +1,13 @@
 /** A measurement at small sizes, in a process of its own. */
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compiledOnce, root } from './running-service.ts';
 
-export const benchFolder = join(root, 'bench');
+const benchFolder = join(root, 'bench');
+
+export const benches = readdirSync(benchFolder).filter((file) => file.endsWith('.ts') && file !== 'run.ts');
 
 /** What it printed; throws when it did not run to its end. */
 export async function smoke(file: string, ...sizes: readonly string[]): Promise<string> {

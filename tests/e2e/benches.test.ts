@@ -1,10 +1,14 @@
 /** How measurements run and are compared; that all of them run to their end is in `tests/soak/benches.test.ts`. */
 import { describe, expect, test } from 'vitest';
 import { compared, figuresOf, isSlower } from '../../bench/fixture/figures.ts';
-import { smoke } from './bench-smoke.ts';
+import { benches, smoke } from './bench-smoke.ts';
+
+/** They start services, servers or threads: only the soak runs them. */
+const slow = /^(alarms|audit|devices|historian|http|postgres|postgres-history|recording|spool|start|turns|writes)\.ts$/;
+const quick = benches.filter((file) => !slow.test(file));
 
 describe('a bench', () => {
-  test.concurrent.for(['executor.ts', 'scheduler.ts'])('%s runs to its end at small sizes', async (file) => {
+  test.concurrent.for(quick)('%s runs to its end at small sizes', async (file) => {
     expect(await smoke(file)).toMatch(/\d/);
   });
 

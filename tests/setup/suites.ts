@@ -1,6 +1,6 @@
 /**
- * Which suites beside the code are quick enough for every commit. The others open storage, start servers and threads for real, or
- * run programs: they are the project `integration`.
+ * Splits the suites beside the code: `unit` is quick enough to run before every commit; `integration` has those that open a database,
+ * use one of the servers of `src/testing/`, or start programs.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ const serving = [
 ];
 const importsServing = new RegExp(`/testing/(${serving.join('|')})\\.ts'|/testing/world/`);
 
-/** They run programs: a compiler over a copy of the sources, npm, devices that are served. */
+/** They start programs or serve devices without those modules. */
 const running = ['tests/tidy/kinds.test.ts', 'tests/tidy/packaging.test.ts', 'src/devices/templates/templates.test.ts'];
 
 const suites = beside

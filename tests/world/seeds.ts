@@ -1,4 +1,4 @@
-/** Seeds that once broke something, each in its shortest form: one file each in `seeds/`. */
+/** Seeds that once broke something, each in its shortest form: one file each in `seeds/`, and all run with every test. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';

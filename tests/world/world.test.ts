@@ -3,7 +3,6 @@ import { worldOperations } from '../../src/testing/world/operations.ts';
 import { runWorld, type TraceListener } from '../../src/testing/world/world.ts';
 import { storedSeeds } from './seeds.ts';
 
-const quickHours = 0.1;
 const realNow = (): number => performance.now();
 
 describe('the deterministic world', () => {
@@ -26,9 +25,7 @@ describe('the deterministic world', () => {
     expect([...held].toSorted()).toEqual(byHand);
   });
 
-  // All of them run in `tests/soak/world-seeds.test.ts`.
-  const quick = storedSeeds().filter(({ hours }) => hours < quickHours);
-  test.for(quick)('seed $seed breaks nothing any more: $violation', async ({ seed, hours, without }) => {
+  test.for(storedSeeds())('seed $seed breaks nothing any more: $violation', async ({ seed, hours, without }) => {
     const { violations } = await runWorld(seed, hours, realNow, { without });
     expect(violations).toEqual([]);
   });

@@ -1,5 +1,8 @@
 /** The self-test of every device template of the package [points §1.1], and that a self-test finds what is wrong. */
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { DeviceTemplate } from '../../site/device-template.ts';
 import { selfTestFaults } from './self-test.ts';
@@ -69,6 +72,33 @@ describe('[points §1.1] device templates', () => {
     expect(await selfTestFaults({ ...victron, self_test: held }, systemClock, briefMs)).toEqual([
       'self_test 1: the device holds 63036 in holding 2700, and 7 was expected',
     ]);
+  });
+});
+
+describe('[points §1.1] a template is found by its name', () => {
+  const configDir = mkdtempSync(join(tmpdir(), 'setpoint-templates-'));
+  const own = join(configDir, 'templates');
+  const write = (file: string, text: string): void => writeFileSync(join(own, file), text);
+  mkdirSync(own);
+  afterAll(() => rmSync(configDir, { recursive: true, force: true }));
+
+  test("one of the site's own comes before one of the package, alone and in the list", () => {
+    const text = readFileSync(join(import.meta.dirname, 'keba-p30.yaml'), 'utf8');
+    write('keba-p30.yaml', text.replace(/^title: .*$/m, 'title: Own charger'));
+    const found = readDeviceTemplates(configDir);
+    expect(found.get('keba-p30')?.title).toBe('Own charger');
+    const list = [...found.values()];
+    expect(list.filter(({ name }) => name === 'keba-p30').map(({ title }) => title)).toEqual(['Own charger']);
+    expect(list).toHaveLength(names.length);
+  });
+
+  test.each(['none', '../templates/keba-p30', ''])('there is none of the name "%s"', (name) => {
+    expect(readDeviceTemplates(configDir).get(name)).toBeUndefined();
+  });
+
+  test('a fault of one of its own is found, whether or not anybody asks for that one', () => {
+    write('broken.yaml', 'name: other');
+    expect(() => readDeviceTemplates(configDir)).toThrow(/templates\/broken\.yaml/);
   });
 });
 

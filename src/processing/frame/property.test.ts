@@ -246,7 +246,7 @@ test.each(historyEngines)(
     onTestFinished(() => store.remove());
     const log = createLog('silent', {});
     const seen = { frames: 0, refusals: 0 };
-    const numRuns = engine === 'sqlite' ? 200 : 60;
+    const numRuns = engine === 'sqlite' ? 400 : 200;
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const assembled = await assembleFrame({
