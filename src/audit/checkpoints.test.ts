@@ -219,8 +219,11 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     await trail.database.commitNothing();
     expect(await outcomes()).toEqual(['accepted']);
     // Looked for every 120 s, and not only as rarely as a record may stand open.
-    simulated.advance(120_000);
-    await expect.poll(outcomes).toEqual(['unknown', 'accepted']);
+    const next = async () => {
+      simulated.advance(120_000);
+      return outcomes();
+    };
+    await expect.poll(next).toEqual(['unknown', 'accepted']);
     await opened.close();
   });
 });

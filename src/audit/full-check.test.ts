@@ -15,6 +15,7 @@ import { engines } from '../testing/engines.ts';
 import { FullCheck } from './full-check.ts';
 import { auditLimits } from './limits.ts';
 import { createAuditLog } from './log.ts';
+import { closeOpenRecords } from './open-records.ts';
 import { createRetention } from './retention.ts';
 import { type AuditKey, keyName } from './statement.ts';
 
@@ -51,7 +52,7 @@ describe.each(engines)('the full check on %s', (engine) => {
     expect(auditLimits.full_check_interval_ms).toBe(86_400_000);
     await fillTrail(trail, 700);
     const log = createAuditLog({ ...trail, scope: testScope });
-    await log.closeDangling();
+    await closeOpenRecords({ ...trail, scope: testScope });
     const of = signer();
     await of.checkpointer.cover(owner);
     expect(await checked(of)).toEqual([]);

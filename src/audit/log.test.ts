@@ -89,42 +89,6 @@ describe.each(engines)('audit log on %s', (engine) => {
     expect(event.details_digest).toBe(sha256Hex('{"a":[2],"b":1}'));
   });
 
-  test('accepted events that a crash left open are closed as unknown, once', async () => {
-    const log = createAuditLog({ database, clock: systemClock, scope });
-    const done = await log.append(entry());
-    await log.append(entry({ outcome: 'succeeded', acceptedEventId: done.eventId }));
-    const open = await log.append(entry({ correlationId: 'correlation-2' }));
-    expect([await log.closeDangling(), await log.closeDangling()]).toEqual([1, 0]);
-    const last = await database.query
-      .selectFrom('audit_event')
-      .selectAll()
-      .orderBy('sequence', 'desc')
-      .executeTakeFirstOrThrow();
-    expect([last.outcome, last.accepted_event_id, last.correlation_id, last.sequence]).toEqual([
-      'unknown',
-      open.eventId,
-      'correlation-2',
-      4,
-    ]);
-  });
-
-  test('an accepted event stays open for as long as another process may be at work on it, at its edge', async () => {
-    let wallMs = Date.UTC(2026, 0, 1);
-    const log = createAuditLog({ database, clock: { ...systemClock, wallMs: () => wallMs }, scope });
-    // The longest that a route may let a call take, and what is beside it.
-    const sharedForMs = 631_000;
-    await log.append(entry());
-    wallMs += 1;
-    await log.append(entry());
-    wallMs += sharedForMs - 2;
-    expect(await log.closeDangling(sharedForMs)).toBe(0);
-    wallMs += 1;
-    expect(await log.closeDangling(sharedForMs)).toBe(1);
-    wallMs += 1;
-    expect([await log.closeDangling(sharedForMs), await log.closeDangling(sharedForMs)]).toEqual([1, 0]);
-    expect(await sequences()).toEqual([1, 2, 3, 4]);
-  });
-
   test('a store that fails refuses every waiting append, and the next one works again', async () => {
     const log = createAuditLog({ database, clock: systemClock, scope });
     const broken = { ...database, transaction: () => Promise.reject(new Error('disk full')) };

@@ -10,25 +10,13 @@ import type { Database, Transaction } from '../storage/database.ts';
 import type { AuditEntry, AuditScope } from './event.ts';
 import { type AuditLimits, auditLimits } from './limits.ts';
 import type { AuditLogName } from './store/chain.ts';
-import {
-  type Appended,
-  appendToChain,
-  chainHead,
-  type PreparedEntry,
-  prepareEntry,
-  prepareSteps,
-} from './store/chain-store.ts';
+import { type Appended, appendToChain, type PreparedEntry, prepareEntry, prepareSteps } from './store/chain-store.ts';
 
 export interface AuditLog {
   /** Resolves when the event is on disk; refuses with `audit-unavailable` when it is not. */
   append(entry: AuditEntry): Promise<Appended>;
   /** Appends inside the caller's transaction: the event and the change are one. */
   appendIn(transaction: Transaction, entry: AuditEntry): Promise<Appended>;
-  /**
-   * Closes accepted events that a crash left open, as `unknown`; returns how many. Those that are younger may still be at
-   * work in another process, and stay.
-   */
-  closeDangling(olderThanMs?: number): Promise<number>;
 }
 
 /** Who searched what; kept in the scope that was searched, outside what a search can see. */
@@ -46,7 +34,7 @@ export interface AuditLogParts {
 }
 
 export function createAuditLog(parts: AuditLogParts & { readonly scope: AuditScope }): AuditLog {
-  const { database, clock, scope, onAppended } = parts;
+  const { clock, scope, onAppended } = parts;
   const queue = createQueue(parts, 'events', 'audit-unavailable');
   return {
     append: (entry) => queue(scope, entry),
@@ -54,11 +42,6 @@ export function createAuditLog(parts: AuditLogParts & { readonly scope: AuditSco
       const [appended] = await appendToChain(transaction, 'events', scope, [prepareEntry(entry)], clock.wallMs());
       onAppended?.(1);
       return present(appended);
-    },
-    async closeDangling(olderThanMs = 0) {
-      const closed = await closeDangling(database, scope, clock, olderThanMs);
-      onAppended?.(closed);
-      return closed;
     },
   };
 }
@@ -147,51 +130,4 @@ function present<T>(value: T | undefined): T {
 
 function unavailable(code: FaultCode, cause: unknown): Fault {
   return new Fault(code, 'the audit record could not be written; nothing was done, try again', { cause });
-}
-
-async function closeDangling(
-  database: Database,
-  scope: AuditScope,
-  clock: Clock,
-  olderThanMs: number,
-): Promise<number> {
-  return database.transaction(async (transaction) => {
-    const head = await chainHead(transaction, { log: 'events', ...scope });
-    if (head === null) return 0;
-    const bound = new Date(clock.wallMs() - olderThanMs).toISOString();
-    const all = await transaction
-      .selectFrom('audit_event as accepted')
-      .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
-      .selectAll('accepted')
-      .where('accepted.chain_id', '=', head.chainId)
-      .where('accepted.sequence', '>', head.closedThrough)
-      .where('accepted.outcome', '=', 'accepted')
-      .where('closing.event_id', 'is', null)
-      .orderBy('accepted.sequence')
-      .execute();
-    const isYoung = (row: { readonly occurred_at: string }): boolean => olderThanMs > 0 && row.occurred_at > bound;
-    const open = all.filter((row) => !isYoung(row));
-    const firstYoung = all.find(isYoung);
-    const entries = open.map(
-      (row): AuditEntry => ({
-        subject: { kind: row.subject_kind as AuditEntry['subject']['kind'], subjectId: row.subject_id },
-        action: row.action,
-        resource: { kind: row.resource_kind, resourceId: row.resource_id },
-        outcome: 'unknown',
-        risk: row.risk as AuditEntry['risk'],
-        confirmation: row.confirmation as AuditEntry['confirmation'],
-        correlationId: row.correlation_id,
-        ...(row.trace_id === null ? {} : { traceId: row.trace_id }),
-        acceptedEventId: row.event_id,
-      }),
-    );
-    if (entries.length > 0)
-      await appendToChain(transaction, 'events', scope, entries.map(prepareEntry), clock.wallMs());
-    await transaction
-      .updateTable('audit_chain')
-      .set({ closed_through: firstYoung === undefined ? head.sequence : firstYoung.sequence - 1 })
-      .where('chain_id', '=', head.chainId)
-      .execute();
-    return entries.length;
-  });
 }

@@ -29,6 +29,7 @@ import { WitnessState } from '../witness/witness-state.ts';
 import { acknowledgeBreak } from './acknowledge-break.ts';
 import { auditLimits } from './limits.ts';
 import { createAuditLog } from './log.ts';
+import { closeOpenRecords } from './open-records.ts';
 import { createRetention } from './retention.ts';
 import { type AuditKey, keyName } from './statement.ts';
 import { chainHead } from './store/chain-store.ts';
@@ -192,7 +193,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     const { checkpointer, proofs } = testSigner(trail, { key });
     await checkpointer.cover(owner);
     const log = createAuditLog({ ...trail, scope: testScope });
-    await log.closeDangling();
+    await closeOpenRecords({ ...trail, scope: testScope });
     trail.clock.setWall(trail.clock.wallMs() + 10 * 86_400_000);
     const { eventId } = await log.append(auditEntry());
     await log.append(auditEntry({ outcome: 'succeeded', acceptedEventId: eventId }));

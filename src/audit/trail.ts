@@ -5,7 +5,7 @@
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readIfThere, readOrMake } from '../base/own-file.ts';
 import type { Database } from '../storage/database.ts';
@@ -15,6 +15,7 @@ import type { AuditScope } from './event.ts';
 import { FullCheck } from './full-check.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AccessLog, type AuditLog, createAccessLog, createAuditLog } from './log.ts';
+import { OpenRecords } from './open-records.ts';
 import { AuditProofs } from './proofs.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch, type EventSearch } from './search.ts';
@@ -63,9 +64,6 @@ export function auditKeyOf(pem: string): AuditKey {
   }
 }
 
-/** How often records that another process left open are looked for, where it may be at work for longer than this. */
-const closeIntervalMs = 120_000;
-
 /** Opens the trail and closes what a crash left open. */
 export async function openAuditTrail(parts: {
   readonly database: Database;
@@ -80,8 +78,8 @@ export async function openAuditTrail(parts: {
   readonly witnesses: readonly ConfiguredWitness[];
   /** Cosignatures that a checkpoint needs before it is published. */
   readonly required: number;
-  /** Other processes write to this trail too: what is accepted is left to them for so long. */
-  readonly sharedForMs?: number;
+  /** Other processes write to this trail too: what is accepted is left to them for so long. Null when there are none. */
+  readonly sharedForMs?: number | null;
 }): Promise<AuditTrail> {
   const { limits, log, database, clock } = parts;
   const breaks = new Breaks();
@@ -97,22 +95,8 @@ export async function openAuditTrail(parts: {
   const fullCheck = new FullCheck({ ...parts, breaks, key: own, heads: () => checkpointer.heads() });
   const store = { database, clock, limits, onAppended: (events: number) => checkpointer.appended(events) };
   const audit = createAuditLog({ ...store, scope: parts.scope });
-  const { sharedForMs = 0 } = parts;
-  const closeDangling = async (): Promise<void> => {
-    const closed = await audit.closeDangling(sharedForMs);
-    if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
-  };
-  await closeDangling();
-  let timer: Timer | undefined;
-  const closeLater = (): void => {
-    timer = clock.after(Math.min(sharedForMs, closeIntervalMs), () => {
-      closeDangling().catch((error: unknown) =>
-        log.warn('could not close unfinished audit records', { error: String(error) }),
-      );
-      closeLater();
-    });
-  };
-  if (sharedForMs > 0) closeLater();
+  const openRecords = new OpenRecords({ ...store, log, scope: parts.scope, sharedForMs: parts.sharedForMs ?? null });
+  await openRecords.open();
   checkpointer.open();
   retention.open();
   fullCheck.open();
@@ -129,7 +113,7 @@ export async function openAuditTrail(parts: {
     proofs: new AuditProofs({ database, clock, trees, published, checkpointer }),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
-      timer?.cancel();
+      await openRecords.close();
       await fullCheck.close();
       await retention.close();
       await checkpointer.close();

@@ -244,7 +244,7 @@ async function openTrail(parts: TrailParts) {
     key,
     origin: limits.auditNames.origin ?? `setpoint/${site.id}`,
     ...(await witnessPolicy(limits.auditNames)),
-    sharedForMs: config.databaseUrl === null ? 0 : longestRequestMs(waits),
+    sharedForMs: config.databaseUrl === null ? null : longestRequestMs(waits),
     log: log.with({ area: 'audit' }),
   });
   // After everything that writes to it, before its database.

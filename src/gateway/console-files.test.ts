@@ -33,7 +33,6 @@ beforeEach(() => {
     audit: {
       append: () => Promise.reject(new Error('not used')),
       appendIn: () => Promise.reject(new Error('not used')),
-      closeDangling: async () => 0,
     },
     site: { tenantId: 'tenant', projectId: 'project' },
     rateLimits: createRateLimits(gatewayLimits),

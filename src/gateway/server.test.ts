@@ -97,7 +97,6 @@ describe('[platform §3] one pipeline', () => {
           return { eventId: `event-${entries.length}`, sequence: entries.length, hash: 'ab'.repeat(32) };
         },
         appendIn: () => Promise.reject(new Error('not used')),
-        closeDangling: async () => 0,
       },
       site,
       rateLimits: createRateLimits(all),

@@ -61,7 +61,6 @@ export async function startTestGateway(
         return { eventId: `event-${entries.length}`, sequence: entries.length, hash: 'ab'.repeat(32) };
       },
       appendIn: () => Promise.reject(new Error('not used')),
-      closeDangling: async () => 0,
     },
     site: testSite,
     rateLimits: createRateLimits(limits),

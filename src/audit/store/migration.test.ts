@@ -11,6 +11,7 @@ import { openDatabase } from '../../databases/site-database.ts';
 import { auditEntry, tamper } from '../../testing/audit-trail.ts';
 import { gatherEvidence } from '../evidence.ts';
 import { createAuditLog } from '../log.ts';
+import { closeOpenRecords } from '../open-records.ts';
 import { createAuditSearch } from '../search.ts';
 import { verifyScan } from '../verify.ts';
 import { scanAudit } from './scan.ts';
@@ -63,7 +64,7 @@ describe('an audit log of the first format', () => {
     const database = openDatabase(file);
     const scope = { tenantId: 't', projectId: 'p' };
     const log = createAuditLog({ database, clock: systemClock, scope });
-    expect(await log.closeDangling()).toBe(1);
+    expect(await closeOpenRecords({ database, clock: systemClock, scope })).toBe(1);
     expect((await log.append(auditEntry())).sequence).toBe(22);
     const search = createAuditSearch({ database, clock: systemClock, scanWindow: 5000 });
     const page = await search.page(scope, {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Answer, Subject } from '../../api/capability.ts';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
+import { closeOpenRecords } from '../../audit/open-records.ts';
 import { automationCapabilities } from '../../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../../automation/engine-client.ts';
 import { type EngineCore, startEngineCore } from '../../automation/engine-core.ts';
@@ -107,7 +108,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
   const memory = createPointMemory(worldSite.points, worldSite.channels.length);
   const devices = startWorldDevices({ folder, clock, plant }, memory);
   const audit = createAuditLog({ database: site, clock, scope });
-  await audit.closeDangling();
+  await closeOpenRecords({ database: site, clock, scope });
   const store = createRuleStore(site, clock, 1000);
   const parameters: { current: Readonly<Record<string, Parameter>> } = { current: worldSite.parameters };
   const reader = createLiveTableReader(memory);

@@ -1,0 +1,88 @@
+/** Accepted records that nobody concluded [platform §3]: a crash left them open, and they end as `unknown`. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
+import { engines } from '../testing/engines.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { type AuditLog, createAuditLog } from './log.ts';
+import { closeOpenRecords, OpenRecords } from './open-records.ts';
+
+describe.each(engines)('open audit records on %s', (engine) => {
+  let trail: TestTrail;
+  let log: AuditLog;
+  beforeEach(async () => {
+    trail = await testTrail(engine);
+    log = createAuditLog({ ...trail, scope: testScope });
+  });
+  afterEach(() => trail.close());
+  const close = (olderThanMs?: number, signal?: AbortSignal): Promise<number> =>
+    closeOpenRecords({ ...trail, scope: testScope }, olderThanMs, signal);
+  const closedThrough = async () => (await trail.rows('SELECT closed_through FROM audit_chain'))[0]?.['closed_through'];
+
+  test('are closed as unknown, once', async () => {
+    const done = await log.append(auditEntry());
+    await log.append(auditEntry({ outcome: 'succeeded', acceptedEventId: done.eventId }));
+    const open = await log.append(auditEntry({ correlationId: 'correlation-2' }));
+    expect([await close(), await close()]).toEqual([1, 0]);
+    const last = await trail.database.query
+      .selectFrom('audit_event')
+      .selectAll()
+      .orderBy('sequence', 'desc')
+      .executeTakeFirstOrThrow();
+    expect([last.outcome, last.accepted_event_id, last.correlation_id, last.sequence]).toEqual([
+      'unknown',
+      open.eventId,
+      'correlation-2',
+      4,
+    ]);
+  });
+
+  test('stay open for as long as another process may be at work on them, at its edge', async () => {
+    // The longest that a route may let a call take, and what is beside it.
+    const sharedForMs = 631_000;
+    const begunMs = trail.clock.wallMs();
+    await log.append(auditEntry());
+    trail.clock.setWall(begunMs + 1);
+    await log.append(auditEntry());
+    trail.clock.setWall(begunMs + sharedForMs - 1);
+    expect(await close(sharedForMs)).toBe(0);
+    trail.clock.setWall(begunMs + sharedForMs);
+    expect(await close(sharedForMs)).toBe(1);
+    trail.clock.setWall(begunMs + sharedForMs + 1);
+    expect([await close(sharedForMs), await close(sharedForMs)]).toEqual([1, 0]);
+    expect(await trail.rows('SELECT sequence FROM audit_event ORDER BY sequence')).toHaveLength(4);
+  });
+
+  test('are looked for in windows, each a transaction of its own, and a look that ends early goes on where it ended', async () => {
+    await fillTrail(trail, 5001);
+    const stop = new AbortController();
+    const asked = { ...trail, scope: testScope, onAppended: () => stop.abort() };
+    expect(await closeOpenRecords(asked, 0, stop.signal)).toBe(5000);
+    expect(await closedThrough()).toBe(5000);
+    const commits: number[] = [];
+    expect(await closeOpenRecords({ ...asked, onAppended: (events) => commits.push(events) })).toBe(1);
+    expect(commits).toEqual([1]);
+    expect([await close(), await closedThrough()]).toEqual([0, 10_002]);
+  });
+
+  test('of this process are left to it while it runs, and what it has concluded is not read again', async () => {
+    const clock = { ...simulatedClock(trail.clock.wallMs()), soon: systemClock.soon };
+    await log.append(auditEntry());
+    const records = new OpenRecords({ ...trail, clock, log: silentLog, scope: testScope, sharedForMs: null });
+    await records.open();
+    expect(await closedThrough()).toBe(1);
+    const { eventId } = await log.append(auditEntry());
+    await log.append(auditEntry({ outcome: 'succeeded', acceptedEventId: eventId }));
+    await log.append(auditEntry());
+    clock.advance(119_999);
+    await trail.database.commitNothing();
+    expect(await closedThrough()).toBe(1);
+    clock.advance(1);
+    // The record that was closed at the start is the second of five; the last one is at work.
+    await expect.poll(closedThrough).toBe(4);
+    clock.advance(10 * 120_000);
+    await records.close();
+    expect(await trail.rows(`SELECT sequence FROM audit_event WHERE outcome = 'unknown'`)).toEqual([{ sequence: 2 }]);
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * Accepted records that a crash left open are closed as `unknown` [platform §3]. The log is read in windows, each in a transaction
+ * of its own, from the place up to which everything was found closed: a start reads what came after the last look, whatever the
+ * length of the log.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { type Repeated, repeatedly } from '../base/repeatedly.ts';
+import { nextTurn } from '../base/turns.ts';
+import type { Database, Transaction } from '../storage/database.ts';
+import type { AuditEntry, AuditScope } from './event.ts';
+import { appendToChain, type ChainHead, chainHead, prepareEntry } from './store/chain-store.ts';
+import type { AuditEventTable } from './store/tables.ts';
+
+interface Place {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly scope: AuditScope;
+  /** Told after each commit how many events it held. */
+  readonly onAppended?: (events: number) => void;
+}
+
+interface OpenRecordsParts extends Place {
+  readonly log: Log;
+  /** Other processes write to this log too: what is accepted is left to them for so long. Null when there are none. */
+  readonly sharedForMs: number | null;
+}
+
+const intervalMs = 120_000;
+const eventsPerTurn = 5000;
+/** Nothing is closed: the process that accepted it is this one. */
+const neverMs = Number.POSITIVE_INFINITY;
+
+/** The looks of one process: at its start, and while it runs. */
+export class OpenRecords {
+  readonly #parts: OpenRecordsParts;
+  #looks: Repeated | undefined;
+  #running: Promise<void> = Promise.resolve();
+  readonly #closed = new AbortController();
+
+  constructor(parts: OpenRecordsParts) {
+    this.#parts = parts;
+  }
+
+  /** Before this process accepts anything: without others, all that is open was left by a crash. */
+  async open(): Promise<void> {
+    const { clock, sharedForMs, log } = this.#parts;
+    await this.#look(sharedForMs ?? 0);
+    const everyMs = Math.min(sharedForMs ?? intervalMs, intervalMs);
+    this.#looks = repeatedly(
+      clock,
+      everyMs,
+      log,
+      () => {
+        this.#running = this.#look(sharedForMs ?? neverMs);
+        return this.#running;
+      },
+      'cannot close unfinished audit records',
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#looks?.cancel();
+    this.#closed.abort();
+    await this.#running.catch(() => undefined);
+  }
+
+  async #look(olderThanMs: number): Promise<void> {
+    const closed = await closeOpenRecords(this.#parts, olderThanMs, this.#closed.signal);
+    if (closed > 0)
+      this.#parts.log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+  }
+}
+
+/**
+ * Closes as `unknown` what was accepted at least `olderThanMs` ago and has no conclusion; returns how many. What is younger may
+ * still be at work in another process: it stays open, and the next look begins there.
+ */
+export async function closeOpenRecords(place: Place, olderThanMs = 0, signal?: AbortSignal): Promise<number> {
+  const { database, clock, scope, onAppended } = place;
+  const owner = { log: 'events', ...scope } as const;
+  const last = (await chainHead(database.query, owner))?.sequence ?? 0;
+  let closed = 0;
+  for (;;) {
+    const turn = await database.transaction(async (transaction) => {
+      const head = await chainHead(transaction, owner);
+      return head === null ? nothing : closeWindow(transaction, { head, last, scope, clock, olderThanMs });
+    });
+    if (turn.closed > 0) onAppended?.(turn.closed);
+    closed += turn.closed;
+    if (turn.isDone || signal?.aborted === true) return closed;
+    await nextTurn(clock);
+  }
+}
+
+const nothing = { closed: 0, isDone: true };
+
+interface Window {
+  readonly head: ChainHead;
+  /** Events behind it are not looked at. */
+  readonly last: number;
+  readonly scope: AuditScope;
+  readonly clock: Clock;
+  readonly olderThanMs: number;
+}
+
+async function closeWindow(transaction: Transaction, window: Window): Promise<typeof nothing> {
+  const { head, last, scope, clock, olderThanMs } = window;
+  const through = Math.min(last, head.closedThrough + eventsPerTurn);
+  if (through <= head.closedThrough) return nothing;
+  const open = await openBetween(transaction, head, through);
+  const nowMs = clock.wallMs();
+  const firstYoung = open.findIndex((row) => olderThanMs > 0 && Date.parse(row.occurred_at) > nowMs - olderThanMs);
+  const left = firstYoung === -1 ? open : open.slice(0, firstYoung);
+  if (left.length > 0) await appendToChain(transaction, 'events', scope, left.map(unknownOf).map(prepareEntry), nowMs);
+  const young = open[left.length];
+  const closedThrough = young === undefined ? through : young.sequence - 1;
+  if (closedThrough > head.closedThrough)
+    await transaction
+      .updateTable('audit_chain')
+      .set({ closed_through: closedThrough })
+      .where('chain_id', '=', head.chainId)
+      .execute();
+  return { closed: left.length, isDone: young !== undefined || through === last };
+}
+
+function openBetween(transaction: Transaction, head: ChainHead, through: number): Promise<AuditEventTable[]> {
+  return transaction
+    .selectFrom('audit_event as accepted')
+    .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
+    .selectAll('accepted')
+    .where('accepted.chain_id', '=', head.chainId)
+    .where('accepted.sequence', '>', head.closedThrough)
+    .where('accepted.sequence', '<=', through)
+    .where('accepted.outcome', '=', 'accepted')
+    .where('closing.event_id', 'is', null)
+    .orderBy('accepted.sequence')
+    .execute();
+}
+
+function unknownOf(row: AuditEventTable): AuditEntry {
+  return {
+    subject: { kind: row.subject_kind as AuditEntry['subject']['kind'], subjectId: row.subject_id },
+    action: row.action,
+    resource: { kind: row.resource_kind, resourceId: row.resource_id },
+    outcome: 'unknown',
+    risk: row.risk as AuditEntry['risk'],
+    confirmation: row.confirmation as AuditEntry['confirmation'],
+    correlationId: row.correlation_id,
+    ...(row.trace_id === null ? {} : { traceId: row.trace_id }),
+    acceptedEventId: row.event_id,
+  };
+}
