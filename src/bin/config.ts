@@ -22,7 +22,7 @@ import type { LogLevel } from '../base/log.ts';
 import { strict } from '../base/schema.ts';
 import { readYaml, YamlError } from '../base/yaml.ts';
 import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
-import { readDeviceTemplates } from '../devices/templates/template-files.ts';
+import { readSiteFiles } from '../devices/materials.ts';
 import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
@@ -182,7 +182,7 @@ export function readLimits(configDir: string): ServiceLimits {
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   const text = readOptional(join(configDir, siteFile));
   if (text === null) throw new StartError(`there is no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
-  return pacedSite(readSite(text, siteFile, readDeviceTemplates(configDir)), replaySpeed);
+  return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
 }
 
 /** With series replayed so many times as fast; as it is when undefined. */

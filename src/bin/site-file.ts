@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { replaceDurably } from '../base/own-file.ts';
 import { YamlError } from '../base/yaml.ts';
-import { readDeviceTemplates } from '../devices/templates/template-files.ts';
+import { readSiteFiles } from '../devices/materials.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { pacedSite, type ServiceConfig } from './config.ts';
 
@@ -25,10 +25,10 @@ export function siteOf(
   { configDir, replaySpeed }: Pick<ServiceConfig, 'configDir' | 'replaySpeed'>,
 ): Site {
   try {
-    return pacedSite(readSite(text, siteFile, readDeviceTemplates(configDir)), replaySpeed);
+    return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
   } catch (error) {
     if (error instanceof YamlError) throw invalidSite(error.lines, error);
-    throw invalidSite(['the device templates cannot be read'], error);
+    throw invalidSite(['the device templates or SunSpec models beside site.yaml cannot be read'], error);
   }
 }
 

@@ -1,16 +1,18 @@
 /**
- * What drivers need beside site.yaml [points §1]: measured series, secrets of the environment, certificates. Read
- * once at start, so that a missing file or variable stops the start with one line and not a channel in the night.
+ * What stands beside site.yaml [points §1]: device templates and SunSpec models; and what drivers need: measured series, secrets of
+ * the environment, certificates. Read once at start, so that a missing file or variable stops the start with one line and not a channel in the night.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { MqttChannel } from '../site/protocol/mqtt.ts';
 import type { SimulatedChannel } from '../site/protocol/simulated.ts';
-import type { Site } from '../site/site.ts';
+import type { Site, SiteFiles } from '../site/site.ts';
 import type { DriverMaterials } from './driver/index.ts';
 import type { MqttCredentials } from './driver/mqtt.ts';
 import type { SimulatedOptions } from './driver/simulated.ts';
 import { readSeries } from './simulated/series.ts';
+import { readModelDefinitions } from './sunspec/definition-files.ts';
+import { readDeviceTemplates } from './templates/template-files.ts';
 
 export interface MaterialSources {
   /** Files are relative to it. */
@@ -18,6 +20,11 @@ export interface MaterialSources {
   readonly dataDir: string;
   /** The environment: the value of a variable that site.yaml names. */
   readonly secret: (variable: string) => string | undefined;
+}
+
+/** Throws a YamlError with one line per fault. */
+export function readSiteFiles(configDir: string): SiteFiles {
+  return { templates: readDeviceTemplates(configDir), sunSpecModels: readModelDefinitions(configDir) };
 }
 
 /** Throws an Error with one line for the operator. */

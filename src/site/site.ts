@@ -11,7 +11,7 @@ import type { DeviceTemplates } from './device-template.ts';
 import { type ChannelText, fromTemplates, type InstanceText } from './instances.ts';
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
-import { milliseconds } from './protocol/protocol.ts';
+import { milliseconds, type ProtocolFiles } from './protocol/protocol.ts';
 import { readSiteAlarms, type SiteAlarm, siteAlarmsSchema } from './site-alarms.ts';
 import { readStandingLimits, type StandingLimit, standingLimitsSchema } from './standing-limits.ts';
 
@@ -153,8 +153,15 @@ export interface Site {
 const decodeSite = decoder(siteSchema);
 const decodePoint = decoder(pointSchema);
 
+/** What stands beside site.yaml. */
+export interface SiteFiles extends ProtocolFiles {
+  readonly templates: DeviceTemplates;
+}
+
+const noFiles: SiteFiles = { templates: new Map(), sunSpecModels: [] };
+
 /** Reads a whole site; throws a YamlError with one line per fault. */
-export function readSite(text: string, fileName: string, templates: DeviceTemplates = new Map()): Site {
+export function readSite(text: string, fileName: string, files: SiteFiles = noFiles): Site {
   const file = parseYaml(text, fileName);
   const decoded = decodeSite(file.value);
   const faults = notFinite(file.value, '').map((path) => file.at(path, 'must be a finite number'));
@@ -163,12 +170,12 @@ export function readSite(text: string, fileName: string, templates: DeviceTempla
   const { value } = decoded;
   const devices = fromTemplates(
     value.instances,
-    templates,
+    files.templates,
     decodePoint,
     (path, reason) => void faults.push(file.at(path, reason)),
   );
   const own = value.channels.map((given, position) => ({ given, path: `/channels/${position}` }));
-  const channels = readChannels([...own, ...devices.channels], file, faults);
+  const channels = readChannels([...own, ...devices.channels], files, file, faults);
   const points = readPoints(devices.instances, channels, file, faults);
   if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));
   checkHolidays(value.holidays ?? [], file, faults);
@@ -213,7 +220,12 @@ interface ReadChannel {
   readonly channel: Channel | undefined;
 }
 
-function readChannels(channels: readonly ChannelText[], file: YamlFile, faults: string[]): ReadChannel[] {
+function readChannels(
+  channels: readonly ChannelText[],
+  files: SiteFiles,
+  file: YamlFile,
+  faults: string[],
+): ReadChannel[] {
   const seen = new Set<string>();
   return channels.map(({ given, path }, position): ReadChannel => {
     if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `channel ${given.id} stands twice`));
@@ -224,13 +236,12 @@ function readChannels(channels: readonly ChannelText[], file: YamlFile, faults: 
       faults.push(file.at(`${path}/driver`, `unknown driver ${given.driver}; known are ${known}`));
       return { id: given.id, position, channel: undefined };
     }
-    const decoded = protocolOf(driver).settings(given);
+    const protocol = protocolOf(driver);
+    const decoded = protocol.settings(given);
     if (!decoded.ok) faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
-    if (decoded.ok)
-      protocolOf(driver).checkSettings?.(decoded.value, (field, reason) =>
-        faults.push(file.at(`${path}/${field}`, reason)),
-      );
-    return { id: given.id, position, channel: decoded.ok ? decoded.value : undefined };
+    if (!decoded.ok) return { id: given.id, position, channel: undefined };
+    protocol.checkSettings?.(decoded.value, (field, reason) => faults.push(file.at(`${path}/${field}`, reason)));
+    return { id: given.id, position, channel: protocol.withFiles?.(decoded.value, files) ?? decoded.value };
   });
 }
 
@@ -298,7 +309,7 @@ function readPoint(
     invalid: text.invalid ?? [],
     channel: position,
     address,
-    isText: address !== undefined && protocolOf(channel.driver).hasNoNumber?.(address) === true,
+    isText: address !== undefined && protocolOf(channel.driver).hasNoNumber?.(address, channel) === true,
     signConvention: text.sign_convention,
     record: text.record ?? false,
     counter: text.counter ?? false,
@@ -313,10 +324,10 @@ function readPoint(
 }
 
 /** The scale of a point that gives none: the device's own unit may be another one than the point's. */
-function unitScale({ unit }: PointText, { driver }: Channel, address: Address | undefined, fault: PointFault): number {
-  const protocol = protocolOf(driver);
+function unitScale({ unit }: PointText, channel: Channel, address: Address | undefined, fault: PointFault): number {
+  const protocol = protocolOf(channel.driver);
   if (address === undefined || protocol.unitScale === undefined) return 1;
-  const scale = protocol.unitScale(address, unit);
+  const scale = protocol.unitScale(address, unit, channel);
   if (scale === undefined)
     fault('unit', `the model's unit cannot be converted to ${unit}: set scale, or use a unit of the same quantity`);
   return scale ?? 1;
@@ -383,8 +394,8 @@ function readAddress(text: PointText, channel: Channel, fault: PointFault): Addr
     for (const issue of decoded.issues) fault(`address${issue.path}`, issue.message);
     return undefined;
   }
-  protocol.checkAddress?.(decoded.value, text.kind, fault);
-  if (text.record === true && protocol.hasNoNumber?.(decoded.value) === true)
+  protocol.checkAddress?.(decoded.value, text.kind, fault, channel);
+  if (text.record === true && protocol.hasNoNumber?.(decoded.value, channel) === true)
     fault('record', 'text is not recorded: recorded history holds numbers');
   return decoded.value;
 }

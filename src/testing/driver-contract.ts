@@ -7,11 +7,11 @@ import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import { deviceLimits } from '../devices/limits.ts';
+import { readSiteFiles } from '../devices/materials.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
 import type { CommandAnswer } from '../site/command-port.ts';
-import type { DeviceTemplates } from '../site/device-template.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { createSnapshot, usable } from '../site/snapshot.ts';
 
@@ -49,9 +49,8 @@ export function runDevices(
   folders: { readonly configDir: string; readonly dataDir: string },
   limits: Partial<typeof deviceLimits> = {},
   environment: Readonly<Record<string, string>> = {},
-  templates: DeviceTemplates = new Map(),
 ): RunningDevices {
-  const site = readSite(siteText, 'site.yaml', templates);
+  const site = readSite(siteText, 'site.yaml', readSiteFiles(folders.configDir));
   const memory = createPointMemory(site.points, site.channels.length);
   const layer = startDeviceLayer({
     site,

@@ -1,8 +1,8 @@
 /** `setpoint simulate`: a Modbus device of a template to rehearse with, as its self-test describes it [points §1.1]. */
 import type { Command } from 'commander';
+import { readSiteFiles } from '../../devices/materials.ts';
 import { serveModbus } from '../../devices/modbus/modbus-server.ts';
 import { bankOf, unitsOf, wordOrderOf } from '../../devices/templates/simulated-device.ts';
-import { readDeviceTemplates } from '../../devices/templates/template-files.ts';
 import { wholeNumber } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import type { DataDirParts } from './data-dir.ts';
@@ -36,7 +36,8 @@ async function simulate(
   name: string,
   { port, host, set }: Options,
 ): Promise<void> {
-  const template = readDeviceTemplates(settings().configDir).get(name);
+  const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
+  const template = templates.get(name);
   if (template === undefined)
     throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
   if (template.channel.driver !== 'modbus-tcp' && template.channel.driver !== 'sunspec')
@@ -45,7 +46,7 @@ async function simulate(
   if (first === undefined)
     throw new CommandError(`template ${name} has no self-test: add one, its registers are simulated`);
   const selfTest = { ...first, parameters: { ...first.parameters, ...set } };
-  const bank = bankOf(selfTest, wordOrderOf(template), (table, register, value) =>
+  const bank = bankOf(selfTest, wordOrderOf(template), sunSpecModels, (table, register, value) =>
     terminal.out(`written ${table} ${register}: ${value}\n`),
   );
   const units = unitsOf(template, selfTest);

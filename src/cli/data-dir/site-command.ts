@@ -4,8 +4,8 @@ import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { replaceDurably } from '../../base/own-file.ts';
 import { YamlError } from '../../base/yaml.ts';
+import { readSiteFiles } from '../../devices/materials.ts';
 import { selfTestFaults } from '../../devices/templates/self-test.ts';
-import { readDeviceTemplates } from '../../devices/templates/template-files.ts';
 import type { DeviceTemplate } from '../../site/device-template.ts';
 import { readSite } from '../../site/site.ts';
 import { freeInstanceId, newSiteText, withDevice, withPoints } from '../../site/site-edit.ts';
@@ -100,9 +100,9 @@ interface AddOptions extends Confirmed {
 
 function addDevice(parts: SiteFileParts, template: string, { id, name, set, confirmed }: AddOptions): void {
   const { path, text } = siteText(parts);
-  const templates = readDeviceTemplates(parts.settings().configDir);
+  const files = readSiteFiles(parts.settings().configDir);
   const edited = withDevice(text, { id: id ?? freeInstanceId(text), name, template, parameters: set });
-  const site = readSite(edited, siteFile, templates);
+  const site = readSite(edited, siteFile, files);
   const instance = site.instances.at(-1);
   const points = site.points.filter((point) => point.instance === instance?.id);
   const what = `add instance ${instance?.id} ${name} with ${points.length} points of ${template}`;
@@ -114,7 +114,7 @@ function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirm
   const points = readPointsTable(readText(file), basename(file));
   const { text: edited, rowOf } = withPoints(text, points);
   try {
-    readSite(edited, siteFile, readDeviceTemplates(parts.settings().configDir));
+    readSite(edited, siteFile, readSiteFiles(parts.settings().configDir));
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
     throw new CommandError(error.lines.map((line) => atRow(line, basename(file), rowOf)).join('\n'));
@@ -130,7 +130,7 @@ function atRow(line: string, file: string, rowOf: (instance: number, point: numb
 }
 
 function listTemplates({ terminal, settings }: SiteFileParts, json: boolean): void {
-  const templates = [...readDeviceTemplates(settings().configDir).values()];
+  const templates = [...readSiteFiles(settings().configDir).templates.values()];
   if (json) {
     const list = templates.map(({ name, title, source, parameters }) => ({ name, title, source, parameters }));
     terminal.out(`${JSON.stringify(list)}\n`);
@@ -149,10 +149,11 @@ function listTemplates({ terminal, settings }: SiteFileParts, json: boolean): vo
 }
 
 async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: string): Promise<void> {
-  const template = readDeviceTemplates(settings().configDir).get(name);
+  const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
+  const template = templates.get(name);
   if (template === undefined)
     throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
-  const faults = await selfTestFaults(template, clock);
+  const faults = await selfTestFaults(template, clock, { sunSpecModels });
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
   terminal.out(`${name}: no errors (${template.self_test.length} self-tests)\n`);
 }

@@ -1,7 +1,13 @@
 /** Driver `sunspec` [points §3.4] through the device layer, against a simulated device on loopback. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { modelsWith } from '../../site/sunspec/models.ts';
 import { driverContract, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type FaultDevice, startFaultDevice } from '../../testing/fault-device.ts';
+import { curves, modules } from '../../testing/sunspec-definition.ts';
+import { readModelDefinitions } from '../sunspec/definition-files.ts';
 import { fillModels, type GivenModel } from '../sunspec/model-registers.ts';
 
 const folders = { configDir: '.', dataDir: '.' };
@@ -142,6 +148,56 @@ describe('[points §3.4] sunspec', () => {
     expect(values.get('1 Md')).toEqual(['Test inverter', '']);
     expect(values.get('160 DCW[1]')).toEqual([600, 'W']);
     expect(values.get('103 A')).toEqual([null, 'A']);
+  });
+
+  test('models that the site defines are read, written and scanned as often as the device has their parts', async () => {
+    const configDir = mkdtempSync(join(tmpdir(), 'setpoint-sunspec-'));
+    const folder = join(configDir, 'sunspec');
+    mkdirSync(folder);
+    for (const definition of [curves, modules])
+      writeFileSync(join(folder, `model_${definition.id}.json`), JSON.stringify(definition));
+    device = await startFaultDevice();
+    const given: readonly GivenModel[] = [
+      { model: 1, values: {} },
+      {
+        model: 64_901,
+        values: {
+          NPt: 2,
+          NCrv: 2,
+          V_SF: -1,
+          Total: -123,
+          'Crv[2].T_SF': -2,
+          'Crv[2].Pt[2].V': 2345,
+          'Crv[2].Pt[2].Tms': 16,
+        },
+      },
+      { model: 64_902, values: { V_SF: -2, 'ModV[3]': 4801 }, repetitions: 3 },
+    ];
+    fillModels(device.bank(1), 1, 40_000, given, modelsWith(readModelDefinitions(configDir)));
+    const points = [
+      measured('V', 'model: 64901, point: "Crv[2].Pt[2].V"'),
+      measured('ms', 'point: "Crv[2].Pt[2].Tms"'),
+      measured('Wh', 'point: Total'),
+      measured('mV', 'point: "ModV[3]"'),
+      measured('V', 'point: "ModV[4]"'),
+      'kind: action, unit: V, address: { point: "Crv[1].Pt[1].V" }',
+    ];
+    devices = runDevices(siteText(device.port, points), { configDir, dataDir: configDir });
+    rmSync(configDir, { recursive: true });
+    await devices.online();
+    await expect
+      .poll(() => [0, 1, 2, 3, 4].map(devices?.value ?? (() => null)))
+      .toEqual([234.5, 160, -1.23, 48_010, null]);
+    expect((await devices.layer.errors()).map(({ message }) => message)).toEqual([
+      'the device has no point ModV[4]; its models are 1, 64901, 64902',
+    ]);
+    expect(devices.command(5, 230)).toBe('accepted');
+    await expect.poll(() => devices?.value(5)).toBe(230);
+    const found = await devices.layer.scan(0, {});
+    const curve = found?.models.find(({ model }) => model === 64_901);
+    expect(curve?.name).toBe('vendor_model');
+    expect(curve?.points).toContainEqual({ point: 'Crv[1].Pt[1].V', unit: 'V', value: 230 });
+    expect(curve?.points).toContainEqual({ point: 'Total', unit: 'Wh', value: -1.23 });
   });
 
   test('a device that is no SunSpec device is offline, and its points say why', async () => {

@@ -3,16 +3,19 @@ import { sunSpecAddressOf } from '../../site/address.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import type { SunSpecChannel } from '../../site/protocol/sunspec.ts';
 import { sunSpecDefaults } from '../../site/sunspec/defaults.ts';
+import { modelsWith } from '../../site/sunspec/models.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import type { OpenWire } from '../modbus/modbus-client.ts';
 import { type FoundPlaces, ModbusDriver } from '../modbus/modbus-driver.ts';
 import type { RegisterPlace } from '../modbus/register-place.ts';
 import { bases, discoverModels } from '../sunspec/discover.ts';
+import { layOutModels } from '../sunspec/lay-out-models.ts';
 import { scanModels } from '../sunspec/scan-models.ts';
 import { placeInModels } from '../sunspec/sunspec-places.ts';
 
 export function createSunSpecDriver(channel: SunSpecChannel, context: DriverContext, open?: OpenWire): Driver {
   const settings = { ...sunSpecDefaults, ...channel };
+  const known = modelsWith(channel.models);
   const { unit_id: unit, poll_interval_ms: pollIntervalMs } = settings;
   // A device may say nothing where it has no registers: the next connection begins with the next place.
   let order: readonly number[] = bases;
@@ -20,9 +23,11 @@ export function createSunSpecDriver(channel: SunSpecChannel, context: DriverCont
     connection: settings,
     context,
     async find(ask) {
-      const models = await discoverModels(ask, unit, order);
-      if (models === null) order = [...order.slice(1), ...order.slice(0, 1)];
-      if (models === null || typeof models === 'string') return models;
+      const found = await discoverModels(ask, unit, order);
+      if (found === null) order = [...order.slice(1), ...order.slice(0, 1)];
+      if (found === null || typeof found === 'string') return found;
+      const models = await layOutModels(ask, unit, found, known);
+      if (models === null) return null;
       const places = new Map<number, RegisterPlace>();
       const missing = new Map<number, string>();
       for (const point of context.points) {
@@ -34,7 +39,7 @@ export function createSunSpecDriver(channel: SunSpecChannel, context: DriverCont
       return { places, missing } satisfies FoundPlaces;
     },
     bridges: true,
-    scan: (ask) => scanModels(ask, unit, settings.max_registers ?? registersPerRequest),
+    scan: (ask) => scanModels(ask, unit, settings.max_registers ?? registersPerRequest, known),
     unit,
     open,
   });

@@ -284,7 +284,7 @@ export class ModbusDriver implements Driver {
     const { unit } = place;
     if (!this.#units.mayAsk(unit, this.#context.clock.monotonicMs()))
       return refuse({ code: 'no-answer', message: `unit ${unit} does not answer` });
-    const exponent = place.scaleFrom === undefined ? 0 : (this.#scaleOf(place) ?? undefined);
+    const exponent = this.#scaleOf(place) ?? undefined;
     const write = writeRequest(place, command.value, exponent);
     if (typeof write === 'string') return refuse({ code: 'not-encodable', message: write });
     const answer = await this.#ask(client, unit, write.request);
@@ -350,16 +350,17 @@ export class ModbusDriver implements Driver {
 
   #scaled(index: number, place: RegisterPlace, raw: number): RawReading {
     if (Object.is(raw, place.absent)) return { index, raw: Number.NaN, quality: quality.invalid };
-    if (place.scaleFrom === undefined) return reading(index, raw);
     const exponent = this.#scaleOf(place);
+    if (exponent === 0) return reading(index, raw);
     if (exponent !== null && exponent !== undefined) return { ...reading(index, raw), exponent };
     const message = `scale register ${place.scaleFrom} was not read, or is outside -10..10`;
     this.#context.readFailed([index], { code: 'unreadable', message });
     return unread(index);
   }
 
-  #scaleOf({ unit, table, scaleFrom }: RegisterPlace): number | null | undefined {
-    return scaleFrom === undefined ? 0 : this.#exponents.get(scaleKey(unit, table, scaleFrom));
+  /** Null where its register holds none, undefined while that was not read. */
+  #scaleOf({ unit, table, scaleFrom, exponent = 0 }: RegisterPlace): number | null | undefined {
+    return scaleFrom === undefined ? exponent : this.#exponents.get(scaleKey(unit, table, scaleFrom));
   }
 
   #allPoints(): number[] {

@@ -13,6 +13,8 @@ export interface RegisterPlace {
   readonly encoding: Encoding;
   /** The register of the same unit and table with the power of ten of this value. */
   readonly scaleFrom: number | undefined;
+  /** The power of ten where no register holds it; 0 when absent. */
+  readonly exponent?: number;
   readonly writeFunction: 'auto' | 'single' | 'multiple';
   readonly intervalMs: number;
   /** The raw value that stands for "not available". */

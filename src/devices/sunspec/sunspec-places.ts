@@ -2,10 +2,12 @@
 
 import type { ModbusType } from '../../site/protocol/modbus-raw.ts';
 import type { SunSpecAddress } from '../../site/protocol/sunspec.ts';
-import { absentValue, type SunSpecModel, type SunSpecPoint, type SunSpecType } from '../../site/sunspec/model.ts';
-import { pointIn, sunSpecModel, sunSpecName } from '../../site/sunspec/models.ts';
+import type { PlacedPoint } from '../../site/sunspec/layout.ts';
+import { absentValue, type SunSpecType } from '../../site/sunspec/model.ts';
+import type { Encoding } from '../modbus/modbus-codec.ts';
 import type { RegisterPlace } from '../modbus/register-place.ts';
 import type { PlacedModel } from './discover.ts';
+import type { LaidOutModel } from './lay-out-models.ts';
 
 const modbusTypes: Readonly<Record<Exclude<SunSpecType, 'pad'>, ModbusType>> = {
   int16: 'int16',
@@ -15,29 +17,28 @@ const modbusTypes: Readonly<Record<Exclude<SunSpecType, 'pad'>, ModbusType>> = {
   enum16: 'uint16',
   bitfield16: 'bitfield',
   int32: 'int32',
+  int64: 'int64',
   uint32: 'uint32',
   acc32: 'uint32',
   bitfield32: 'bitfield',
   uint64: 'uint64',
+  acc64: 'uint64',
   float32: 'float32',
+  float64: 'float64',
   string: 'string',
 };
 
 /** The place of a point, or what the device lacks. */
 export function placeInModels(
-  models: readonly PlacedModel[],
+  models: readonly LaidOutModel[],
   { model, nth, point }: SunSpecAddress,
   how: { readonly unit: number; readonly intervalMs: number },
 ): RegisterPlace | string {
   const wanted =
     model === undefined ? models : models.filter((each) => each.model === model).slice((nth ?? 1) - 1, nth ?? 1);
   const found = wanted.flatMap((placed) => {
-    const known = sunSpecModel(placed.model);
-    const place = known === undefined ? undefined : pointIn(known, sunSpecName(point));
-    // A device may have an older, shorter edition of a model.
-    return known === undefined || place === undefined || place.offset + place.length > placed.length
-      ? []
-      : [{ placed, known, place }];
+    const place = placed.points.find(({ name, type }) => name === point && type !== 'pad');
+    return place === undefined ? [] : [{ placed, place }];
   });
   const [first, ...others] = found;
   const present = models.map((each) => each.model).join(', ');
@@ -50,32 +51,35 @@ export function placeInModels(
     const among = [first, ...rivals].map(({ placed }) => placed.model).join(' and ');
     return `${point} is in the models ${among} of the device: say which with model, or nth`;
   }
-  return registerPlace(first.placed, first.known, first.place, how);
+  return registerPlace(first.placed, first.place, how);
 }
 
-export function registerPlace(
-  placed: PlacedModel,
-  model: SunSpecModel,
-  point: SunSpecPoint,
+function registerPlace(
+  { register }: PlacedModel,
+  point: PlacedPoint,
   { unit, intervalMs }: { readonly unit: number; readonly intervalMs: number },
 ): RegisterPlace {
-  const scale = point.scale === undefined ? undefined : model.points.find(({ name }) => name === point.scale);
   const absent = absentValue(point.type);
   return {
     unit,
     table: 'holding',
-    register: placed.register + point.offset,
-    encoding: {
-      type: point.type === 'pad' ? 'uint16' : modbusTypes[point.type],
-      length: point.length,
-      wordOrder: 'big',
-      byteOrder: 'big',
-      bit: undefined,
-    },
-    scaleFrom: scale === undefined ? undefined : placed.register + scale.offset,
+    register: register + point.offset,
+    encoding: encodingOf(point),
+    scaleFrom: point.scaleOffset === undefined ? undefined : register + point.scaleOffset,
+    exponent: point.exponent,
     // Devices take whole values in one write: function 16 is the one that all of them have.
     writeFunction: 'multiple',
     intervalMs,
     ...(absent === undefined ? {} : { absent }),
+  };
+}
+
+export function encodingOf({ type, length }: PlacedPoint): Encoding {
+  return {
+    type: type === 'pad' ? 'uint16' : modbusTypes[type],
+    length,
+    wordOrder: 'big',
+    byteOrder: 'big',
+    bit: undefined,
   };
 }

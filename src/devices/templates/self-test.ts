@@ -13,6 +13,7 @@ import type { DeviceSelfTest, DeviceTemplate } from '../../site/device-template.
 import type { Channel } from '../../site/protocol/index.ts';
 import { readSite, type Site, type SitePoint } from '../../site/site.ts';
 import { createSnapshot, usable } from '../../site/snapshot.ts';
+import type { SunSpecModel } from '../../site/sunspec/model.ts';
 import { idleDeviceCore } from '../device-core.ts';
 import { deviceLimits } from '../limits.ts';
 import { serveModbus } from '../modbus/modbus-server.ts';
@@ -29,24 +30,32 @@ const tolerance = 1e-9;
 
 type Said = number | string | null;
 
+interface SelfTestOptions {
+  /** Those that the site defines. */
+  readonly sunSpecModels?: readonly SunSpecModel[];
+  readonly deadlineMs?: number;
+}
+
 /** What is wrong, a line each; empty when the template says what its self-tests expect. Throws what is wrong with a test itself. */
 export async function selfTestFaults(
   template: DeviceTemplate,
   clock: Clock,
-  deadlineMs = defaultDeadlineMs,
+  { sunSpecModels = [], deadlineMs = defaultDeadlineMs }: SelfTestOptions = {},
 ): Promise<string[]> {
+  const parts = { template, clock, deadlineMs, sunSpecModels };
   const faults: string[] = [];
   for (const [at, test] of template.self_test.entries()) {
-    const found =
-      template.channel.driver === 'mqtt'
-        ? messageFaults(template, test)
-        : await deviceFaults(template, test, clock, deadlineMs);
+    const found = template.channel.driver === 'mqtt' ? messageFaults(template, test) : await deviceFaults(parts, test);
     faults.push(...found.map((fault) => `self_test ${at + 1}: ${fault}`));
   }
   return faults;
 }
 
-function siteOf(template: DeviceTemplate, { parameters }: DeviceSelfTest): Site {
+function siteOf(
+  template: DeviceTemplate,
+  { parameters }: DeviceSelfTest,
+  sunSpecModels: readonly SunSpecModel[] = [],
+): Site {
   const instance = {
     id: 1,
     name: 'device',
@@ -59,7 +68,10 @@ function siteOf(template: DeviceTemplate, { parameters }: DeviceSelfTest): Site 
     channels: [],
     instances: [instance],
   };
-  return readSite(JSON.stringify(text), template.name, new Map([[template.name, template]]));
+  return readSite(JSON.stringify(text), template.name, {
+    templates: new Map([[template.name, template]]),
+    sunSpecModels,
+  });
 }
 
 function messageFaults(template: DeviceTemplate, test: DeviceSelfTest): string[] {
@@ -102,23 +114,30 @@ function publishedFaults({ held }: DeviceSelfTest, point: SitePoint, value: numb
 }
 
 async function deviceFaults(
-  template: DeviceTemplate,
+  {
+    template,
+    clock,
+    deadlineMs,
+    sunSpecModels,
+  }: Required<SelfTestOptions> & {
+    readonly template: DeviceTemplate;
+    readonly clock: Clock;
+  },
   test: DeviceSelfTest,
-  clock: Clock,
-  deadlineMs: number,
 ): Promise<string[]> {
   const order = wordOrderOf(template);
-  const bank = bankOf(test, order);
+  const bank = bankOf(test, order, sunSpecModels);
+  const site = siteOf(template, test, sunSpecModels);
   const units = unitsOf(template, test);
   const server = await serveModbus({
     host: '127.0.0.1',
     port: 0,
-    framing: Reflect.get(siteOf(template, test).channels[0] ?? {}, 'framing') === 'rtu' ? 'rtu' : 'tcp',
+    framing: Reflect.get(site.channels[0] ?? {}, 'framing') === 'rtu' ? 'rtu' : 'tcp',
     answer: ({ unit, pdu, frame }, send) => {
       if (units.includes(unit)) send(frame(bank.answer(pdu)));
     },
   });
-  const device = run(at(siteOf(template, test), server.port), clock, deadlineMs);
+  const device = run(at(site, server.port), clock, deadlineMs);
   try {
     const refused: string[] = [];
     for (const [name, value] of Object.entries(test.write ?? {})) refused.push(...(await device.write(name, value)));

@@ -6,6 +6,8 @@ import {
   type RegisterWords,
 } from '../../site/device-template.ts';
 import { type ModbusType, registersTaken } from '../../site/protocol/modbus-raw.ts';
+import type { SunSpecModel } from '../../site/sunspec/model.ts';
+import { modelsWith } from '../../site/sunspec/models.ts';
 import { type Encoding, encodeRegisters } from '../modbus/modbus-codec.ts';
 import { createRegisterBank, type RegisterBank } from '../modbus/register-bank.ts';
 import { fillModels } from '../sunspec/model-registers.ts';
@@ -16,10 +18,11 @@ const sunSpecBase = 40_000;
 export function bankOf(
   { given }: DeviceSelfTest,
   wordOrder: Encoding['wordOrder'],
+  sunSpecModels: readonly SunSpecModel[],
   onWrite?: Parameters<typeof createRegisterBank>[0],
 ): RegisterBank {
   const bank = createRegisterBank(onWrite);
-  if (given.models !== undefined) fillModels(bank, 1, sunSpecBase, given.models);
+  if (given.models !== undefined) fillModels(bank, 1, sunSpecBase, given.models, modelsWith(sunSpecModels));
   for (const [table, entries] of Object.entries(given.registers ?? {}))
     for (const [first, words] of Object.entries(entries))
       wordsOf(words, wordOrder).forEach((word, at) => bank.set(table as 'holding', Number(first) + at, word));

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { DeviceTemplate } from '../../site/device-template.ts';
+import { readModelDefinition } from '../../site/sunspec/definition.ts';
+import { modules } from '../../testing/sunspec-definition.ts';
 import { selfTestFaults } from './self-test.ts';
 import { readDeviceTemplates } from './template-files.ts';
 
@@ -43,7 +45,7 @@ describe('[points §1.1] device templates', () => {
     '%s with every point one register further is found wrong, point by point',
     async (name) => {
       const shifted = changed(name, (address) => ({ ...address, register: Number(address['register']) + 1 }));
-      const faults = await selfTestFaults(shifted, systemClock, briefMs);
+      const faults = await selfTestFaults(shifted, systemClock, { deadlineMs: briefMs });
       const [test] = shifted.self_test;
       for (const [point, value] of Object.entries(test?.then ?? {}))
         if (value !== null)
@@ -64,12 +66,12 @@ describe('[points §1.1] device templates', () => {
       ...point,
       address: { ...Object(Reflect.get(point, 'address')), word_order: 'little' },
     }));
-    expect(await selfTestFaults({ ...wrongOrder, points }, systemClock, briefMs)).toContainEqual(
+    expect(await selfTestFaults({ ...wrongOrder, points }, systemClock, { deadlineMs: briefMs })).toContainEqual(
       expect.stringContaining('active_power says'),
     );
     const victron = templateOf('victron-gx');
     const held = victron.self_test.map((each) => ({ ...each, held: { registers: { holding: { '2700': 7 } } } }));
-    expect(await selfTestFaults({ ...victron, self_test: held }, systemClock, briefMs)).toEqual([
+    expect(await selfTestFaults({ ...victron, self_test: held }, systemClock, { deadlineMs: briefMs })).toEqual([
       'self_test 1: the device holds 63036 in holding 2700, and 7 was expected',
     ]);
   });
@@ -100,6 +102,25 @@ describe('[points §1.1] a template is found by its name', () => {
     write('broken.yaml', 'name: other');
     expect(() => readDeviceTemplates(configDir)).toThrow(/templates\/broken\.yaml/);
   });
+});
+
+test('[points §3.4] a template may read a model that the site defines', async () => {
+  const battery = templateOf('sunspec-battery');
+  const address = { model: 64_902, point: 'ModV[2]' };
+  const voltage = { id: 1, name: 'voltage', kind: 'measurement', unit: 'V', address };
+  const strings: DeviceTemplate = {
+    ...battery,
+    points: [voltage],
+    self_test: [
+      {
+        given: { models: [{ model: 64_902, values: { V_SF: -1, 'ModV[2]': 512 }, repetitions: 2 }] },
+        then: { voltage: 51.2 },
+      },
+    ],
+  };
+  const sunSpecModels = [readModelDefinition(JSON.stringify(modules), 'model.json')];
+  expect(await selfTestFaults(strings, systemClock, { sunSpecModels })).toEqual([]);
+  await expect(selfTestFaults(strings, systemClock)).rejects.toThrow('SunSpec model 64902 is not known');
 });
 
 test('[points §1.1] the self-test of an MQTT template covers its commands', async () => {

@@ -1,6 +1,17 @@
 /** The address of a Modbus point [points §3.1]: what goes together, and what is refused with the reason. */
 import { describe, expect, test } from 'vitest';
-import { modbus } from './modbus-tcp.ts';
+import { type ModbusChannel, modbus } from './modbus-tcp.ts';
+
+const channel: ModbusChannel = {
+  id: 'bus',
+  driver: 'modbus-tcp',
+  host: '127.0.0.1',
+  port: 502,
+  unit_id: 1,
+  poll_interval_ms: 1000,
+  timeout_ms: 1000,
+  word_order: 'big',
+};
 
 /** What is wrong with an address, as `field message`; the grammar's own findings as paths. */
 function faults(address: Readonly<Record<string, unknown>>, kind: 'measurement' | 'action' = 'measurement'): string[] {
@@ -8,7 +19,7 @@ function faults(address: Readonly<Record<string, unknown>>, kind: 'measurement' 
   const decoded = modbus.address?.({ table: 'holding', register: 10, ...address });
   if (decoded === undefined) throw new Error('modbus points have addresses');
   if (!decoded.ok) return decoded.issues.map(({ path }) => path);
-  modbus.checkAddress?.(decoded.value, kind, (field, message) => found.push(`${field} ${message}`));
+  modbus.checkAddress?.(decoded.value, kind, (field, message) => found.push(`${field} ${message}`), channel);
   return found;
 }
 

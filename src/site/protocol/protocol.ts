@@ -5,30 +5,39 @@
 import Type from 'typebox';
 import type { Decoded } from '../../base/decode.ts';
 import type { PointKind } from '../catalogue.ts';
+import type { SunSpecModel } from '../sunspec/model.ts';
 import type { RawRange } from './modbus-raw.ts';
 
 /** Notes what is wrong with a field of a point, or of a channel. */
 type AddressFault = (field: string, message: string) => void;
 
+/** What stands beside site.yaml for protocols to read points with. */
+export interface ProtocolFiles {
+  /** The SunSpec models that the site defines. */
+  readonly sunSpecModels: readonly SunSpecModel[];
+}
+
 export interface Protocol<Channel extends { readonly driver: string }, Address> {
   settings(value: unknown): Decoded<Channel>;
   checkSettings?(channel: Channel, fault: AddressFault): void;
+  /** The channel with what it takes of the files. */
+  withFiles?(channel: Channel, files: ProtocolFiles): Channel;
   /** Null when points of the channel have no address. */
   readonly address: ((value: unknown) => Decoded<Address>) | null;
   /** True where Setpoint asks for values: a point may then have a `poll_interval_ms` of its own. */
   readonly polled?: true;
   /** How old a reading may grow when its point does not say [points §2]. */
   defaultMaxAgeMs(channel: Channel, pollIntervalMs?: number): number;
-  checkAddress?(address: Address, kind: PointKind, fault: AddressFault): void;
+  checkAddress?(address: Address, kind: PointKind, fault: AddressFault, channel: Channel): void;
   /** The raw values that the place can hold; undefined when it holds every number. */
   rawRange?(address: Address): RawRange | undefined;
   /**
    * What the device's number is multiplied with to be one in `unit`, where the protocol says what the device measures in;
    * undefined where that is no unit of the same kind.
    */
-  unitScale?(address: Address, unit: string): number | undefined;
+  unitScale?(address: Address, unit: string, channel: Channel): number | undefined;
   /** True where the address leads to text. */
-  hasNoNumber?(address: Address): boolean;
+  hasNoNumber?(address: Address, channel: Channel): boolean;
 }
 
 export const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });

@@ -1,6 +1,8 @@
 /** The address of a SunSpec point [points §3.4], and the unit of the point. */
 import { describe, expect, test } from 'vitest';
+import { curves } from '../../testing/sunspec-definition.ts';
 import { readSite } from '../site.ts';
+import { readModelDefinition } from '../sunspec/definition.ts';
 
 const text = (point: string): string => `schema: svc.site.v1
 site: { id: s, name: s, timezone: UTC }
@@ -32,6 +34,20 @@ describe('[points §3.4] the address of a SunSpec point', () => {
     ['kind: measurement, unit: "1", record: true, address: { point: Mn }', 'text is not recorded'],
   ])('%s is refused', (point, reason) => {
     expect(refusal(point)).toEqual([expect.stringContaining(reason)]);
+  });
+
+  test('a model of the site is known to its points, and comes before one of the package with the same number', () => {
+    const own = [64_901, 103].map((model) =>
+      readModelDefinition(JSON.stringify({ ...curves, id: model }), 'model.json'),
+    );
+    const site = (point: string) =>
+      readSite(text(point), 'site.yaml', { templates: new Map(), sunSpecModels: own }).points[0]?.scale;
+    expect(site('kind: measurement, unit: kV, address: { model: 64901, point: "Crv[1].Pt[2].V" }')).toBe(0.001);
+    expect(site('kind: action, unit: V, address: { model: 103, point: "Crv[1].Pt[2].V" }')).toBe(1);
+    expect(() => site('kind: measurement, unit: W, address: { model: 103, point: W }')).toThrow(
+      'SunSpec model 103 has no point W',
+    );
+    expect(() => site('kind: action, unit: Wh, address: { point: Total }')).toThrow('Total cannot be written');
   });
 
   test('the unit of the point gives the scale, unless the point has one', () => {

@@ -3,8 +3,10 @@ import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
 import { sunSpecDefaults } from '../sunspec/defaults.ts';
-import type { SunSpecPoint } from '../sunspec/model.ts';
-import { pointIn, sunSpecModel, sunSpecModels, sunSpecName } from '../sunspec/models.ts';
+import { groupDepthMaximum } from '../sunspec/definition.ts';
+import { declaredPoint } from '../sunspec/layout.ts';
+import type { SunSpecModel, SunSpecPoint } from '../sunspec/model.ts';
+import { modelsWith } from '../sunspec/models.ts';
 import { unitFactor } from '../units.ts';
 import { modbusConnection } from './modbus-tcp.ts';
 import { milliseconds, type Protocol } from './protocol.ts';
@@ -18,45 +20,55 @@ const sunSpecSettings = strict({
   timeout_ms: Type.Optional(milliseconds(10, 60_000)),
 });
 
+const namePart = '[A-Za-z][A-Za-z0-9_]{0,63}(\\[[1-9][0-9]{0,4}\\])?';
+
 const sunSpecAddress = strict({
   /** Where several models of the device have the point. */
   model: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_534 })),
   /** Which of several models with that number, from 1. */
   nth: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   point: Type.String({
-    pattern: '^[A-Za-z][A-Za-z0-9_]{0,31}(\\[[1-9][0-9]{0,2}\\])?$',
-    description: 'a SunSpec point such as W, SoC or DCW[2]',
+    pattern: `^${namePart}(\\.${namePart}){0,${groupDepthMaximum}}$`,
+    description: 'a SunSpec point such as W, SoC, DCW[2] or Crv[1].Pt[2].V',
   }),
 });
 
-export type SunSpecChannel = Static<typeof sunSpecSettings>;
+export type SunSpecChannel = Static<typeof sunSpecSettings> & {
+  /** What the site defines beside the models of the package; not a setting, but files beside site.yaml. */
+  readonly models?: readonly SunSpecModel[];
+};
 export type SunSpecAddress = Static<typeof sunSpecAddress>;
 
 /** The point in every known model that can be meant. */
-function candidates({ model, point }: SunSpecAddress): SunSpecPoint[] {
-  const models = model === undefined ? sunSpecModels : [sunSpecModel(model)];
-  return models.flatMap((each) => (each === undefined ? [] : (pointIn(each, sunSpecName(point)) ?? [])));
+function candidates({ model, point }: SunSpecAddress, channel: SunSpecChannel): SunSpecPoint[] {
+  const known = modelsWith(channel.models);
+  const models = model === undefined ? [...known.values()] : [known.get(model)];
+  return models.flatMap((each) => (each === undefined ? [] : (declaredPoint(each, point) ?? [])));
 }
 
 export const sunSpec: Protocol<SunSpecChannel, SunSpecAddress> = {
   settings: decoder(sunSpecSettings),
+  withFiles: (channel, { sunSpecModels }) =>
+    sunSpecModels.length === 0 ? channel : { ...channel, models: sunSpecModels },
   address: decoder(sunSpecAddress),
   polled: true,
   defaultMaxAgeMs: ({ poll_interval_ms = sunSpecDefaults.poll_interval_ms }, own = poll_interval_ms) => 5 * own,
-  hasNoNumber: (address) => candidates(address)[0]?.type === 'string',
-  unitScale: (address, unit) => {
-    const [first] = candidates(address);
+  hasNoNumber: (address, channel) => candidates(address, channel)[0]?.type === 'string',
+  unitScale: (address, unit, channel) => {
+    const [first] = candidates(address, channel);
     return first === undefined || first.unit === '' ? 1 : unitFactor(first.unit, unit);
   },
-  checkAddress(address, kind, fault) {
+  checkAddress(address, kind, fault, channel) {
     const { model, nth, point } = address;
-    if (model !== undefined && sunSpecModel(model) === undefined)
+    const known = modelsWith(channel.models);
+    if (model !== undefined && !known.has(model))
       return fault(
         'address/model',
-        `SunSpec model ${model} is not known; known are ${sunSpecModels.map((each) => each.model).join(', ')}`,
+        `SunSpec model ${model} is not known; known are ${[...known.keys()].join(', ')}. Put its definition ` +
+          `(model_${model}.json of the SunSpec Alliance, or the vendor's) into sunspec/ beside site.yaml`,
       );
     if (nth !== undefined && model === undefined) fault('address/nth', 'nth needs a model number: set model');
-    const found = candidates(address);
+    const found = candidates(address, channel);
     if (found.length === 0)
       return fault(
         'address/point',

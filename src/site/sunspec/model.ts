@@ -13,8 +13,11 @@ export type SunSpecType =
   | 'uint32'
   | 'acc32'
   | 'bitfield32'
+  | 'int64'
   | 'uint64'
+  | 'acc64'
   | 'float32'
+  | 'float64'
   | 'sunssf'
   | 'string'
   /** Registers whose meaning nobody needs here. */
@@ -25,24 +28,29 @@ export interface SunSpecPoint {
   readonly type: SunSpecType;
   /** Registers that it takes. */
   readonly length: number;
-  /** Registers from the first one behind the model's length. */
+  /** Registers from the first one of its group; of the model, from the first one behind its length. */
   readonly offset: number;
-  /** The point with its power of ten. */
-  readonly scale: string | undefined;
+  /** Its power of ten: the name of the point that holds it, or the number itself. */
+  readonly scale: string | number | undefined;
   /** Empty where it has none. */
   readonly unit: string;
   readonly writable: boolean;
+}
+
+/** A part of a model that stands there a number of times; groups follow the points of the group that they are in. */
+export interface SunSpecGroup {
+  readonly name: string;
+  /** A number, the name of a point of the model that holds it, or null: as often as the length of the model allows. */
+  readonly count: number | string | null;
+  readonly points: readonly SunSpecPoint[];
+  readonly groups: readonly SunSpecGroup[];
 }
 
 export interface SunSpecModel {
   readonly model: number;
   readonly name: string;
   readonly points: readonly SunSpecPoint[];
-  /** Of a model whose last part repeats: those points, with offsets from the start of each repetition. */
-  readonly repeated: readonly SunSpecPoint[];
-  /** Registers before the first repetition, and of each. */
-  readonly fixedLength: number;
-  readonly repeatedLength: number;
+  readonly groups: readonly SunSpecGroup[];
 }
 
 const lengths: Readonly<Record<Exclude<SunSpecType, 'string' | 'pad'>, number>> = {
@@ -57,29 +65,25 @@ const lengths: Readonly<Record<Exclude<SunSpecType, 'string' | 'pad'>, number>> 
   acc32: 2,
   bitfield32: 2,
   float32: 2,
+  int64: 4,
   uint64: 4,
+  acc64: 4,
+  float64: 4,
 };
+
+/** Registers that a type takes; undefined where each point says it. */
+export function lengthOfType(type: SunSpecType): number | undefined {
+  return type === 'string' || type === 'pad' ? undefined : lengths[type];
+}
 
 /**
  * Points as text, one or more names with the same type, unit and scale on a line: `A AphA: uint16 A A_SF`. `string16` and
  * `pad3` carry their length; `rw` at the end marks what may be written; `-` stands for no unit.
  */
-export function defineModel(model: number, name: string, fixed: string, repeated = ''): SunSpecModel {
-  const points = pointsOf(fixed);
-  const repeatedPoints = pointsOf(repeated);
-  return {
-    model,
-    name,
-    points,
-    repeated: repeatedPoints,
-    fixedLength: lengthOf(points),
-    repeatedLength: lengthOf(repeatedPoints),
-  };
-}
-
-function lengthOf(points: readonly SunSpecPoint[]): number {
-  const last = points.at(-1);
-  return last === undefined ? 0 : last.offset + last.length;
+export function defineModel(model: number, name: string, fixed: string, repeated?: string): SunSpecModel {
+  const groups =
+    repeated === undefined ? [] : [{ name: 'repeated', count: null, points: pointsOf(repeated), groups: [] }];
+  return { model, name, points: pointsOf(fixed), groups };
 }
 
 function pointsOf(text: string): SunSpecPoint[] {
@@ -90,7 +94,7 @@ function pointsOf(text: string): SunSpecPoint[] {
     const [typeText = '', unit = '-', ...more] = facts.trim().split(/\s+/);
     const [, word = '', digits = ''] = /^(string|pad|[a-z]+(?:16|32|64)?)(\d*)$/.exec(typeText) ?? [];
     const type = word as SunSpecType;
-    const length = type === 'string' || type === 'pad' ? Number(digits === '' ? 1 : digits) : lengths[type];
+    const length = lengthOfType(type) ?? Number(digits === '' ? 1 : digits);
     for (const name of names.trim().split(/\s+/)) {
       points.push({
         name,
@@ -122,6 +126,9 @@ const absentValues: Partial<Record<SunSpecType, number>> = {
   uint32: 4_294_967_295,
   acc32: 0,
   bitfield32: 4_294_967_295,
+  int64: -(2 ** 63),
   uint64: Number(0xffff_ffff_ffff_ffffn),
+  acc64: 0,
   float32: Number.NaN,
+  float64: Number.NaN,
 };

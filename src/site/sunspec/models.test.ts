@@ -1,6 +1,8 @@
 /** SunSpec models [points §3.4]: their lengths, the offsets of what is read most, and that scales and names fit together. */
 import { describe, expect, test } from 'vitest';
-import { pointIn, sunSpecModel, sunSpecModels, sunSpecName } from './models.ts';
+import { modelLength, placedPoints } from './layout.ts';
+import type { SunSpecModel } from './model.ts';
+import { packagedModels } from './models.ts';
 
 const lengths: readonly (readonly [model: number, fixed: number, repeated: number])[] = [
   [1, 65, 0],
@@ -29,15 +31,22 @@ const lengths: readonly (readonly [model: number, fixed: number, repeated: numbe
   [803, 26, 0],
 ];
 
+function known(number: number): SunSpecModel {
+  const model = packagedModels.get(number);
+  if (model === undefined) throw new Error(`model ${number} is not known`);
+  return model;
+}
+
 describe('[points §3.4] SunSpec models', () => {
   test.each(lengths)('model %d: %d registers, and %d of each repetition', (number, fixed, repeated) => {
-    const model = sunSpecModel(number);
-    expect([model?.fixedLength, model?.repeatedLength]).toEqual([fixed, repeated]);
+    const model = known(number);
+    const registers = modelLength(model, {}, 0);
+    expect([registers, modelLength(model, {}, 1) - registers]).toEqual([fixed, repeated]);
   });
 
-  test('every known range is whole, and no number stands twice', () => {
-    const numbers = sunSpecModels.map(({ model }) => model);
-    expect(new Set(numbers).size).toBe(numbers.length);
+  test('every known range is whole', () => {
+    const numbers = [...packagedModels.keys()];
+    for (const [number, { model }] of packagedModels) expect(model).toBe(number);
     for (const range of [
       [101, 103],
       [111, 113],
@@ -50,7 +59,8 @@ describe('[points §3.4] SunSpec models', () => {
   });
 
   test('every scale is a scale factor of the same model, and every name stands once', () => {
-    for (const { model, points, repeated } of sunSpecModels) {
+    for (const { model, points, groups } of packagedModels.values()) {
+      const repeated = groups.flatMap((group) => group.points);
       const scales = points.filter(({ type }) => type === 'sunssf').map(({ name }) => name);
       for (const point of [...points, ...repeated])
         if (point.scale !== undefined) expect(scales, `${model} ${point.name}`).toContain(point.scale);
@@ -80,8 +90,7 @@ describe('[points §3.4] SunSpec models', () => {
     [160, 'DCW[2]', 8 + 20 + 11],
     [713, 'SoC', 2],
   ])('model %d: %s is at offset %d', (number, name, offset) => {
-    const model = sunSpecModel(number);
-    if (model === undefined) throw new Error(`model ${number} is not known`);
-    expect(pointIn(model, sunSpecName(name))?.offset).toBe(offset);
+    const points = placedPoints(known(number), { length: 200, counts: {} });
+    expect(points.find((point) => point.name === name)?.offset).toBe(offset);
   });
 });
