@@ -111,6 +111,12 @@ export function success(data: unknown): Answer {
   return { data: { success: true, data } };
 }
 
+/** The same, of text that is JSON already. */
+export function successText(json: string): Answer {
+  const text = `{"success":true,"data":${json}}`;
+  return { data: null, content: { type: 'application/json; charset=utf-8', text } };
+}
+
 /** Who acts, as records and entries name it. */
 export function actorOf({ subject }: Pick<CallContext, 'subject'>): { readonly kind: string; readonly id: string } {
   return { kind: subject?.kind ?? 'system', id: subject?.subjectId ?? 'setpoint' };

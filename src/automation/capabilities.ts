@@ -3,7 +3,7 @@
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
 import { automation } from '../api/automation.ts';
-import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { type Answer, type CallContext, type HandledCapability, successText } from '../api/capability.ts';
 import { ruleTests } from '../api/rule-tests.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
@@ -53,8 +53,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         return {
-          data: null,
-          content: { type: 'application/json; charset=utf-8', text: `{"success":true,"data":${ruleText(row)}}` },
+          ...successText(ruleText(row)),
           headers: { etag: etag(row.revision) },
         };
       },
@@ -117,31 +116,26 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
   const { rows, total } = await parts.store.list({ enabled, mode, search: query['search'] }, page, pageSize);
   const statuses = query['include'] === 'status' ? await statusesOf(parts, rows) : undefined;
   const totalPages = Math.ceil(total / pageSize);
-  return {
-    data: succeeded({
-      list: rows.map(({ id, name, key, enabled: isEnabled, mode: inMode, description }, index) => ({
-        id,
-        name,
-        enabled: isEnabled,
-        mode: inMode,
-        description,
-        key,
-        ...(statuses === undefined ? {} : { status: statuses[index] ?? null }),
-      })),
-      total,
-      page,
-      page_size: pageSize,
-      total_pages: totalPages,
-      has_next: page < totalPages,
-      has_previous: page > 1,
-    }),
+  const list = rows.map(({ id, name, key, enabled: isEnabled, mode: inMode, description }, index) => {
+    const text = JSON.stringify({ id, name, enabled: isEnabled, mode: inMode, description, key });
+    return statuses === undefined ? text : `${text.slice(0, -1)},"status":${statuses[index] ?? 'null'}}`;
+  });
+  const pages = {
+    total,
+    page,
+    page_size: pageSize,
+    total_pages: totalPages,
+    has_next: page < totalPages,
+    has_previous: page > 1,
   };
+  return successText(`{"list":[${list.join(',')}],${JSON.stringify(pages).slice(1)}`);
 }
 
 /** The list stands without the engine: a status that cannot be had is null. */
-async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]): Promise<readonly unknown[]> {
+async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]): Promise<readonly string[]> {
   try {
-    return await parts.engine.ask('explain', { ruleIds: rows.map((row) => row.id) });
+    const text = await parts.engine.ask('explainAsText', { ruleIds: rows.map((row) => row.id) });
+    return text.split('\n');
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return [];

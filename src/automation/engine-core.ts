@@ -29,6 +29,7 @@ import {
   type EngineTerm,
   engineQuestions,
   type RuleSetChange,
+  type RuleStatus,
 } from './engine-contract.ts';
 import { createHeldRules, type HeldRules } from './held-rules.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -110,6 +111,11 @@ export function startEngineCore(
     bell.stop();
   };
 
+  const explained = async ({ ruleIds }: { readonly ruleIds: readonly number[] }): Promise<(RuleStatus | null)[]> => {
+    const { engine, keeper } = await running();
+    return withTurns(engine.explain(ruleIds), keeper.turns());
+  };
+
   const handlers: Parameters<typeof answerCalls<EngineMethods>>[1] = {
     async stage(rules) {
       await held.stage(rules);
@@ -154,10 +160,8 @@ export function startEngineCore(
       return null;
     },
     execute: async (order) => (await running()).engine.execute(order),
-    async explain({ ruleIds }) {
-      const { engine, keeper } = await running();
-      return withTurns(engine.explain(ruleIds), keeper.turns());
-    },
+    explain: explained,
+    explainAsText: async (question) => (await explained(question)).map((status) => JSON.stringify(status)).join('\n'),
     status: async () => (await running()).engine.status(),
     measures: async () => (await running()).engine.measures(),
     settle: async ({ ruleId }) => (await running()).recorder.settled(ruleId),

@@ -3,7 +3,7 @@
  * is restored is checked against the site of today like any rule that is sent.
  */
 import type { Static } from 'typebox';
-import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { type Answer, type CallContext, type HandledCapability, successText } from '../api/capability.ts';
 import { revisions } from '../api/revisions.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
@@ -48,8 +48,7 @@ async function list({ revisions: kept }: AutomationParts, context: CallContext):
 async function read(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const { head, row } = await revisionOf(parts, id, Number(context.params['revision']));
-  const text = `{"success":true,"data":{"rule_id":${id},${JSON.stringify(head).slice(1, -1)},"document":${ruleText(row)}}}`;
-  return { data: null, content: { type: 'application/json; charset=utf-8', text } };
+  return successText(`{"rule_id":${id},${JSON.stringify(head).slice(1, -1)},"document":${ruleText(row)}}`);
 }
 
 async function revisionOf({ revisions: kept }: AutomationParts, id: number, revision?: number): Promise<RuleRevision> {

@@ -43,6 +43,7 @@ describe('the engine of a process that controls', () => {
   };
   const answers: Partial<EngineMethods> = {
     explain: ({ ruleIds }) => ruleIds.map(() => null),
+    explainAsText: ({ ruleIds }) => ruleIds.map(() => 'null').join('\n'),
     writers: () => [],
     writeCycle: () => null,
   };
@@ -94,6 +95,7 @@ describe('the engine of a process that controls', () => {
     expect(await ask('explain', { ruleIds: [1, 2], more: true })).toEqual([
       { recipient: 'other', message: { tag: 'reply', id: 1, value: [null, null] } },
     ]);
+    expect(await ask('explainAsText', { ruleIds: [1, 2] })).toMatchObject([{ message: { value: 'null\nnull' } }]);
     const parameters = { limit: { value: 1 }, power: { value: 2, unit: 'kW' } };
     expect(await ask('reload', { ids: [], removed: [], parameters })).toMatchObject([
       { message: { value: { rules_loaded: 2 } } },
@@ -113,6 +115,7 @@ describe('the engine of a process that controls', () => {
     ['a method of every object', 'toString', null],
     ['no method', undefined, undefined],
     ['an argument that is missing', 'explain', null],
+    ['a rule that is missing', 'explainAsText', { ruleIds: null }],
     ['an argument of another kind', 'watch', { ruleIds: 7 }],
     ['a rule of another kind', 'execute', { ruleId: '1', correlationId: 'x' }],
     ['points of another kind', 'writers', { points: ['1:1'] }],

@@ -54,6 +54,7 @@ const engineName = 'engine';
 const repeatable = [
   'reload',
   'explain',
+  'explainAsText',
   'writers',
   'writeCycle',
   'troubles',
@@ -299,6 +300,10 @@ class ContendedSeat implements EngineSeat {
       explain: async (question) => {
         understand.rules(question);
         return this.#here().ask('explain', question);
+      },
+      explainAsText: async (question) => {
+        understand.rules(question);
+        return this.#here().ask('explainAsText', question);
       },
       writers: async (question) => {
         understand.points(question);

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../databases/site-database.ts';
+import { systemClock } from '../../base/clock.ts';
+import { silentLog } from '../../base/log.ts';
+import { openDatabase, openDatabaseApart } from '../../databases/site-database.ts';
 import type { Database } from '../../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../../testing/engines.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
@@ -140,4 +142,36 @@ describe.each(engines)('rules table on %s', (engine) => {
     const ids = (await big.heads()).map((head) => head.id);
     expect((await big.engineRules(ids)).map((rule) => rule.id)).toEqual(ids);
   });
+});
+
+test('[rules §2.2] what was read is read again after a change, whoever made it, and each question has its own answer', async () => {
+  const places = await testPlaces('sqlite');
+  const database = await openDatabaseApart(places.site, systemClock, silentLog);
+  const other = openDatabase(places.site);
+  try {
+    const store = createRuleStore(database, systemClock, 100);
+    const list = async (search?: string, page = 1, pageSize = 1) => {
+      const { rows, total } = await store.list({ search }, page, pageSize);
+      return [total, ...rows.map(({ name }) => name)];
+    };
+    await store.create({ name: 'one' }, testAct);
+    expect([await list(), await list()]).toEqual([
+      [1, 'one'],
+      [1, 'one'],
+    ]);
+    await createRuleStore(other, systemClock, 100).create({ name: 'two', priority: 1 }, testAct);
+    expect([
+      await list(),
+      await list(undefined, 2),
+      await list(undefined, 1, 2),
+      await list('one'),
+      await list('no'),
+    ]).toEqual([[2, 'two'], [2, 'one'], [2, 'two', 'one'], [1, 'one'], [0]]);
+    await store.update(1, { name: 'three' }, testAct);
+    expect([await list(undefined, 2), await list('one')]).toEqual([[2, 'three'], [0]]);
+  } finally {
+    await other.close();
+    await database.close();
+    await places.remove();
+  }
 });

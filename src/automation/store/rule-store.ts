@@ -8,7 +8,7 @@ import { nextTurn } from '../../base/turns.ts';
 import { emptyTopologyText } from '../../rules/serialise.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 import type { EngineRule } from '../engine-contract.ts';
-import { KeptRows } from './kept-rows.ts';
+import { KeptReads } from './kept-reads.ts';
 import { keepRevision, newestRevision, type RuleAct } from './revision-store.ts';
 import type { RuleRow } from './rule-table.ts';
 
@@ -22,6 +22,12 @@ interface RuleFilter {
   readonly mode?: RuleRow['mode'] | undefined;
   /** Part of the name, description or key, upper and lower case alike. */
   readonly search?: string | undefined;
+}
+
+interface RuleList {
+  readonly rows: readonly RuleSummary[];
+  /** Of all pages. */
+  readonly total: number;
 }
 
 /** New column values; absent ones stay. */
@@ -46,7 +52,7 @@ export interface NewRule extends RuleChanges {
 }
 
 export interface RuleStore {
-  list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleSummary[]; total: number }>;
+  list(filter: RuleFilter, page: number, pageSize: number): Promise<RuleList>;
   get(id: number): Promise<RuleRow | null>;
   /** Throws `invalid-input` when there are as many rules as there may be. */
   create(rule: NewRule, act: RuleAct): Promise<RuleRow>;
@@ -91,37 +97,21 @@ interface RuleRestored {
 
 /** Ids named in one question to the database. */
 const idsPerQuery = 500;
+/** What a kept list counts for beside its texts. */
+const listCharacters = 1000;
 /** Heads read in one turn of this thread. */
 const headsPerQuery = 1000;
 
 export function createRuleStore(database: Database, clock: Clock, rulesMax: number): RuleStore {
   const now = (): string => new Date(clock.wallMs()).toISOString();
-  const kept = new KeptRows(() => database.version());
+  const version = (): number | null => database.version();
+  const kept = new KeptReads(version, charactersOf);
+  const keptLists = new KeptReads(version, charactersOfList);
   return {
-    async list(filter, page, pageSize) {
-      let query = database.query.selectFrom('rules');
-      if (filter.enabled !== undefined) query = query.where('enabled', '=', filter.enabled ? 1 : 0);
-      if (filter.mode !== undefined) query = query.where('mode', '=', filter.mode);
-      const search = filter.search?.toLowerCase();
-      if (search !== undefined && search !== '') {
-        query = query.where((on) =>
-          on.or([
-            on(on.fn<number>('instr', [on.fn('lower', ['name']), on.val(search)]), '>', 0),
-            on(on.fn<number>('instr', [on.fn('lower', ['description']), on.val(search)]), '>', 0),
-            on(on.fn<number>('instr', ['key', on.val(search)]), '>', 0),
-          ]),
-        );
-      }
-      const counted = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
-      const rows = await query
-        .select(['id', 'name', 'description', 'key', 'enabled', 'mode', 'priority'])
-        .orderBy('priority', 'desc')
-        .orderBy('id')
-        .limit(pageSize)
-        .offset((page - 1) * pageSize)
-        .execute();
-      return { rows: rows.map((row) => ({ ...row, enabled: row.enabled !== 0 })), total: counted.total };
-    },
+    list: (filter, page, pageSize) =>
+      keptLists.get(JSON.stringify([filter.enabled, filter.mode, filter.search, page, pageSize]), () =>
+        readList(database, filter, page, pageSize),
+      ),
     get: (id) => kept.get(id, () => findRow(database.query, id)),
     create: (rule, act) => database.transaction((transaction) => insertRule(transaction, rule, now(), rulesMax, act)),
     update: (id, changes, act, expected) =>
@@ -188,6 +178,49 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
     },
     all: async () => (await database.query.selectFrom('rules').selectAll().orderBy('id').execute()).map(rowOf),
   };
+}
+
+async function readList(
+  database: Database,
+  { enabled, mode, search: asked = '' }: RuleFilter,
+  page: number,
+  pageSize: number,
+): Promise<RuleList> {
+  let query = database.query.selectFrom('rules');
+  if (enabled !== undefined) query = query.where('enabled', '=', enabled ? 1 : 0);
+  if (mode !== undefined) query = query.where('mode', '=', mode);
+  const search = asked.toLowerCase();
+  if (search !== '')
+    query = query.where((on) =>
+      on.or([
+        on(on.fn<number>('instr', [on.fn('lower', ['name']), on.val(search)]), '>', 0),
+        on(on.fn<number>('instr', [on.fn('lower', ['description']), on.val(search)]), '>', 0),
+        on(on.fn<number>('instr', ['key', on.val(search)]), '>', 0),
+      ]),
+    );
+  const { total } = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  const rows = await query
+    .select(['id', 'name', 'description', 'key', 'enabled', 'mode', 'priority'])
+    .orderBy('priority', 'desc')
+    .orderBy('id')
+    .limit(pageSize)
+    .offset((page - 1) * pageSize)
+    .execute();
+  return { rows: rows.map((row) => ({ ...row, enabled: row.enabled !== 0 })), total };
+}
+
+function charactersOf({ flow_json, nodes_json, trigger_config, tests, description }: RuleRow): number {
+  return lengthOf([flow_json, nodes_json, trigger_config, tests, description]);
+}
+
+/** With what a list takes beside its texts: one that found nothing is kept too. */
+function charactersOfList({ rows }: RuleList): number {
+  const texts = rows.flatMap(({ name, description, key }) => [name, description, key]);
+  return listCharacters + lengthOf(texts);
+}
+
+function lengthOf(texts: readonly (string | null)[]): number {
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 
 /** A rule with the given columns; without any a disabled stub with an empty topology and no document [rules §1.3]. */

@@ -1,6 +1,6 @@
-/** Rows that were read are used again only while nothing in the database changed, and within a bound. */
+/** What was read is used again only while nothing in the database changed, and within a bound. */
 import { expect, test } from 'vitest';
-import { KeptRows, keptCharactersMax } from './kept-rows.ts';
+import { KeptReads, keptCharactersMax } from './kept-reads.ts';
 import type { RuleRow } from './rule-table.ts';
 
 const row = (id: number, characters = 0): RuleRow => ({
@@ -22,11 +22,13 @@ const row = (id: number, characters = 0): RuleRow => ({
   updated_at: '',
 });
 
+const charactersOf = ({ nodes_json }: RuleRow): number => nodes_json.length;
+
 /** A database of rows, what is asked of it, and what its version is. */
 function database(rows: Map<number, RuleRow>) {
   const asked: number[] = [];
   const state = { version: 1 as number | null };
-  const kept = new KeptRows(() => state.version);
+  const kept = new KeptReads<number, RuleRow>(() => state.version, charactersOf);
   const get = (id: number) =>
     kept.get(id, async () => {
       asked.push(id);
@@ -63,7 +65,7 @@ test('nothing is kept where changes cannot be told', async () => {
 
 test('a row that changes while it is read is read again', async () => {
   const state = { version: 1 };
-  const kept = new KeptRows(() => state.version);
+  const kept = new KeptReads<number, RuleRow>(() => state.version, charactersOf);
   // The old row is read, and the change is committed before the answer is there.
   const old = kept.get(1, async () => {
     const found = row(1);
@@ -78,7 +80,7 @@ test('a row that changes while it is read is read again', async () => {
 
 test('a slow read that ends after a change is not kept', async () => {
   const state = { version: 1 };
-  const kept = new KeptRows(() => state.version);
+  const kept = new KeptReads<number, RuleRow>(() => state.version, charactersOf);
   const { promise, resolve } = Promise.withResolvers<RuleRow>();
   const slow = kept.get(1, () => promise);
   state.version = 2;
