@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { repeatedTests } from './tests/setup/repeated.ts';
 import { integrationSuites, unitSuites } from './tests/setup/suites.ts';
 
 /** What a test waits for mostly comes at once; on a loaded machine it may take seconds. */
@@ -20,6 +21,7 @@ const besideTheCode = {
  */
 export default defineConfig({
   test: {
+    reporters: ['default', repeatedTests],
     projects: [
       {
         test: {
@@ -55,7 +57,7 @@ export default defineConfig({
           include: ['tests/console/**/*.test.ts'],
           globalSetup: ['tests/console/prepare.ts', 'tests/setup/program.ts'],
           testTimeout: 120_000,
-          // A browser on a loaded machine loses a click now and then; the run says which test it had to repeat.
+          // A browser on a loaded machine loses a click now and then; the run says which test it had to repeat, and why.
           retry: 1,
           expect: expectation,
           hookTimeout: 60_000,
