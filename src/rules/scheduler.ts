@@ -142,9 +142,12 @@ class RuleScheduler implements Scheduler {
       const isNow = isDue(entry, snapshot, nowMs, mode);
       // A change that meets a closed gate, and one whose run may never come.
       if (entry.changed !== -1) this.#wait(entry);
-      const freeMs = entry.memory.lastTriggerMs + this.#eventMinMs;
-      if (!isNow) forgetChange(entry);
-      else if (entry.kind.onEvents && freeMs > nowMs) {
+      if (!isNow) {
+        forgetChange(entry);
+        continue;
+      }
+      const freeMs = entry.kind.onEvents ? entry.memory.lastTriggerMs + this.#eventMinMs : nowMs;
+      if (freeMs > nowMs) {
         this.#heldUntilMs = Math.min(this.#heldUntilMs, freeMs);
         held.push(entry);
       } else {
