@@ -39,7 +39,7 @@ describe.each(engines)('open audit records on %s', (engine) => {
   });
 
   test('stay open for as long as another process may be at work on them, at its edge', async () => {
-    // The longest that a route may let a call take, and what is beside it.
+    // The longest call that a route may allow, and the margin.
     const sharedForMs = 631_000;
     const begunMs = trail.clock.wallMs();
     await log.append(auditEntry());

@@ -28,7 +28,7 @@ export function siteOf(
     return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
   } catch (error) {
     if (error instanceof YamlError) throw invalidSite(error.lines, error);
-    throw invalidSite(['the device templates or SunSpec models beside site.yaml cannot be read'], error);
+    throw invalidSite(['the device templates or SunSpec models of the site cannot be read'], error);
   }
 }
 

@@ -91,7 +91,9 @@ test('a layer that is started idle touches no device before it is told to, also 
   try {
     await layer.restart();
     // It answers: its thread has started, and has had the time to connect.
-    for (let count = 0; count < 50; count++) expect(await layer.counts()).toEqual({ sent: 0, failed: 0, dropped: 0 });
+    const nothing = { sent: 0, failed: 0, dropped: 0 };
+    await expect.poll(() => layer.counts()).toEqual(nothing);
+    for (let count = 0; count < 50; count++) expect(await layer.counts()).toEqual(nothing);
     expect([layer.up(), online(), device.connections()]).toEqual([true, ['offline'], 0]);
     layer.connect();
     await expect.poll(online).toEqual(['online']);

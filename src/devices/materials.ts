@@ -1,5 +1,5 @@
 /**
- * What stands beside site.yaml [points §1]: device templates and SunSpec models; and what drivers need: measured series, secrets of
+ * The files next to site.yaml [points §1]: device templates and SunSpec models; and what drivers need: measured series, secrets of
  * the environment, certificates. Read once at start, so that a missing file or variable stops the start with one line and not a channel in the night.
  */
 import { readFileSync } from 'node:fs';

@@ -153,7 +153,7 @@ export interface Site {
 const decodeSite = decoder(siteSchema);
 const decodePoint = decoder(pointSchema);
 
-/** What stands beside site.yaml. */
+/** What the files next to site.yaml define. */
 export interface SiteFiles extends ProtocolFiles {
   readonly templates: DeviceTemplates;
 }

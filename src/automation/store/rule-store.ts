@@ -97,7 +97,7 @@ interface RuleRestored {
 
 /** Ids named in one question to the database. */
 const idsPerQuery = 500;
-/** What a kept list counts for beside its texts. */
+/** Added to the characters of each kept list. */
 const listCharacters = 1000;
 /** Heads read in one turn of this thread. */
 const headsPerQuery = 1000;
@@ -213,7 +213,7 @@ function charactersOf({ flow_json, nodes_json, trigger_config, tests, descriptio
   return lengthOf([flow_json, nodes_json, trigger_config, tests, description]);
 }
 
-/** With what a list takes beside its texts: one that found nothing is kept too. */
+/** Also an empty list takes space. */
 function charactersOfList({ rows }: RuleList): number {
   const texts = rows.flatMap(({ name, description, key }) => [name, description, key]);
   return listCharacters + lengthOf(texts);

@@ -150,7 +150,7 @@ describe('[points §3.4] sunspec', () => {
     expect(values.get('103 A')).toEqual([null, 'A']);
   });
 
-  test('models that the site defines are read, written and scanned as often as the device has their parts', async () => {
+  test('models that the site defines are read, written and scanned, with as many groups as the device has', async () => {
     const configDir = mkdtempSync(join(tmpdir(), 'setpoint-sunspec-'));
     const folder = join(configDir, 'sunspec');
     mkdirSync(folder);

@@ -1,4 +1,4 @@
-/** SunSpec models in files beside site.yaml [points §3.4]. */
+/** SunSpec models in files next to site.yaml [points §3.4]. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ test('[points §3.4] are read in the order of their numbers; a site without them
   ]);
 });
 
-test('[points §3.4] every fault of every file is named, and a number that stands twice', () => {
+test('[points §3.4] every fault of every file is named, and a number that two files define', () => {
   write('a.json', curves);
   write('b.json', { ...curves, id: 0 });
   write('c.json', curves);

@@ -1,4 +1,4 @@
-/** SunSpec models that a site defines: the files in `sunspec/` beside its site.yaml. */
+/** SunSpec models that a site defines: the files in `sunspec/` next to its site.yaml. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { YamlError } from '../../base/yaml.ts';

@@ -1,4 +1,4 @@
-/** The points of the models of a SunSpec device [points §3.4]: parts stand there as often as the device says. */
+/** The points of the models of a SunSpec device [points §3.4]: how often groups repeat is read from the device. */
 import { countPoints, type PlacedPoint, placedPoints } from '../../site/sunspec/layout.ts';
 import type { SunSpecModel } from '../../site/sunspec/model.ts';
 import type { SunSpecModels } from '../../site/sunspec/models.ts';
@@ -42,7 +42,7 @@ async function countsOf(
     if (offset >= length) continue;
     const answer = await ask(unit, { code: 3, start: register + offset, count: 1 });
     if (answer === null) return null;
-    // A device that refuses it, or has none, has no such parts.
+    // A device that refuses it, or has none, has no such groups.
     const count = answer.kind === 'data' ? answer.bytes.readUInt16BE() : notImplemented;
     if (count !== notImplemented) counts[name] = count;
   }

@@ -10,7 +10,7 @@ export interface GivenModel {
   readonly model: number;
   /** By point: raw values, before any power of ten; text for strings. What is not given is not implemented. */
   readonly values: Readonly<Record<string, number | string>>;
-  /** Of the part that stands there as often as the length of the model allows; others by the points that count them. */
+  /** Of the group without a count; other groups are repeated as the values of their count points demand. */
   readonly repetitions?: number;
 }
 

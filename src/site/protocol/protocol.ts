@@ -11,7 +11,7 @@ import type { RawRange } from './modbus-raw.ts';
 /** Notes what is wrong with a field of a point, or of a channel. */
 type AddressFault = (field: string, message: string) => void;
 
-/** What stands beside site.yaml for protocols to read points with. */
+/** What the files next to site.yaml define for protocols. */
 export interface ProtocolFiles {
   /** The SunSpec models that the site defines. */
   readonly sunSpecModels: readonly SunSpecModel[];

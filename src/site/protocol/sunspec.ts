@@ -34,7 +34,7 @@ const sunSpecAddress = strict({
 });
 
 export type SunSpecChannel = Static<typeof sunSpecSettings> & {
-  /** What the site defines beside the models of the package; not a setting, but files beside site.yaml. */
+  /** Models that the site defines: no setting, they come from files next to site.yaml. */
   readonly models?: readonly SunSpecModel[];
 };
 export type SunSpecAddress = Static<typeof sunSpecAddress>;
@@ -65,7 +65,7 @@ export const sunSpec: Protocol<SunSpecChannel, SunSpecAddress> = {
       return fault(
         'address/model',
         `SunSpec model ${model} is not known; known are ${[...known.keys()].join(', ')}. Put its definition ` +
-          `(model_${model}.json of the SunSpec Alliance, or the vendor's) into sunspec/ beside site.yaml`,
+          `(model_${model}.json of the SunSpec Alliance, or the vendor's) into a folder sunspec next to site.yaml`,
       );
     if (nth !== undefined && model === undefined) fault('address/nth', 'nth needs a model number: set model');
     const found = candidates(address, channel);

@@ -123,7 +123,7 @@ describe('[points §3.4] a definition is refused', () => {
       '/group/points/2/size must be 2 for int32',
     ],
     ['more registers than one request reads', modelDefinition(7, [point('A', 'string', 126)]), '/group/points/2/size '],
-    ['a name twice', modelDefinition(7, [a, a]), '/group/points/3/name A stands twice'],
+    ['a name twice', modelDefinition(7, [a, a]), '/group/points/3/name A occurs twice'],
     [
       'a scale that is not there',
       modelDefinition(7, [{ ...a, sf: 'A_SF' }]),
@@ -138,12 +138,12 @@ describe('[points §3.4] a definition is refused', () => {
     [
       'what fits before another group',
       modelDefinition(7, [a], [group('g', [b], { count: 0 }), group('h', [b])]),
-      '/group/groups/0/count 0 (as often as fits) is for the last group',
+      '/group/groups/0/count 0 (as many as fit) is only for the last group',
     ],
     [
       'what fits in a group that repeats',
       modelDefinition(7, [a], [group('g', [b], { count: 2, groups: [group('h', [b], { count: 0 })] })]),
-      '/group/groups/0/groups/0/count 0 (as often as fits) is for the last group',
+      '/group/groups/0/groups/0/count 0 (as many as fit) is only for the last group',
     ],
     [
       'a group without anything',
@@ -154,7 +154,7 @@ describe('[points §3.4] a definition is refused', () => {
     [
       'one group too deep',
       modelDefinition(7, [a], [nested(groupDepthMaximum + 1)]),
-      '/group/groups/0/groups/0/groups/0/groups groups are in each other more than 3 deep',
+      '/group/groups/0/groups/0/groups/0/groups groups are nested more than 3 deep',
     ],
   ])('%s', (_, definition, reason) => {
     expect(faultsOf(definition)).toEqual([expect.stringContaining(reason)]);

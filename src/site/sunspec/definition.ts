@@ -1,13 +1,13 @@
 /**
- * SunSpec model definitions that a site brings [points §3.4], in the JSON form of the SunSpec Alliance (SunSpec Device Information
- * Model Specification): what a file says of registers, names, types, scales and access is taken; labels and descriptions are not.
+ * SunSpec model definitions that a site brings [points §3.4], in the JSON format of the SunSpec Alliance (SunSpec Device Information
+ * Model Specification). Names, types, sizes, scales, units and access are used; labels and descriptions are ignored.
  */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
 import { parseYaml, YamlError } from '../../base/yaml.ts';
 import { lengthOfType, type SunSpecGroup, type SunSpecModel, type SunSpecPoint, type SunSpecType } from './model.ts';
 
-/** Groups in each other below the model itself. */
+/** Nested groups below the model itself. */
 export const groupDepthMaximum = 3;
 /** Registers of one read request bound what one point may take. */
 const pointRegistersMaximum = 125;
@@ -67,7 +67,7 @@ const decodeGroup = decoder(groupSchema);
 /** What is around a group: the names that it may refer to. */
 interface Around {
   readonly depth: number;
-  /** Points of the model itself that may say how often a group stands there. */
+  /** Points of the model itself that may hold the count of a group. */
   readonly counts: ReadonlySet<string>;
   readonly scales: ReadonlySet<string>;
   /** Nothing follows the group in the model. */
@@ -109,7 +109,7 @@ function readParts(
   let offset = 0;
   const points = texts.map((text, at): SunSpecPoint => {
     const place = `${path}/points/${at + skipped}`;
-    if (names.has(text.name)) fault(`${place}/name`, `${text.name} stands twice`);
+    if (names.has(text.name)) fault(`${place}/name`, `${text.name} occurs twice`);
     names.add(text.name);
     const point = readPoint(text, offset, place, scales, fault);
     offset += point.length;
@@ -117,7 +117,7 @@ function readParts(
   });
   const inner = group.groups ?? [];
   if (inner.length > 0 && around.depth === groupDepthMaximum)
-    fault(`${path}/groups`, `groups are in each other more than ${groupDepthMaximum} deep`);
+    fault(`${path}/groups`, `groups are nested more than ${groupDepthMaximum} deep`);
   else
     return {
       points,
@@ -140,7 +140,7 @@ function readGroup(given: unknown, path: string, around: Around, fault: Fault): 
     fault(`${path}/count`, `${count} is no point of the model itself, of one register`);
   // Of repetitions that nothing counts, the length of the model is all that there is to know.
   if (count === 0 && (!around.isLast || around.depth > 1))
-    fault(`${path}/count`, '0 (as often as fits) is for the last group of the model');
+    fault(`${path}/count`, '0 (as many as fit) is only for the last group of the model');
   const parts = readParts(decoded.value, path, 0, { ...around, isLast: around.isLast && count === 1 }, fault);
   if (parts.points.length + parts.groups.length === 0) fault(path, 'has neither points nor groups');
   return [{ name: groupName, count: count === 0 ? null : count, ...parts }];

@@ -1,6 +1,6 @@
 /**
- * Where the points of a SunSpec model are [points §3.4], by their names: `W`; `DCW[2]` where one part of the model repeats;
- * `Crv[1].MustTrip.Pt[2].V` where parts have parts or there are several. Pure; runs in the device thread too.
+ * Where the points of a SunSpec model are [points §3.4], by their names: `W`; `DCW[2]` in a model with one plain group;
+ * `Crv[1].MustTrip.Pt[2].V` with nested groups or several. Pure; runs in the device thread too.
  */
 import type { SunSpecGroup, SunSpecModel, SunSpecPoint, SunSpecType } from './model.ts';
 
@@ -18,11 +18,11 @@ export interface PlacedPoint {
   readonly unit: string;
 }
 
-/** What the device says of a model. */
+/** What only the device can tell about a model. */
 export interface Extent {
   /** Registers behind the model's length. */
   readonly length: number;
-  /** How often groups stand there, by the point that holds it. */
+  /** How often groups repeat, by the name of the point that holds it. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -30,7 +30,7 @@ interface Part {
   readonly start: number;
   readonly prefix: string;
   readonly suffix: string;
-  /** Scale factors of this part and of those around it, by name. */
+  /** Scale factors of this group and of the enclosing ones, by name. */
   readonly scales: ReadonlyMap<string, number>;
 }
 
@@ -75,7 +75,7 @@ function namesIn(model: SunSpecModel, group: SunSpecGroup, prefix: string, nth: 
   return { prefix: `${prefix}${group.name}${index}.`, suffix: '' };
 }
 
-/** Only one part repeats, and it has no parts: its points need no name of the part. */
+/** A single group without groups of its own: its points need no group name. */
 function isPlain({ groups: [first, ...others] }: SunSpecModel): boolean {
   return first !== undefined && others.length === 0 && first.groups.length === 0 && first.count !== 1;
 }
@@ -106,7 +106,7 @@ function timesOf({ count }: SunSpecGroup, counts: Extent['counts']): number {
   return typeof count === 'string' ? (counts[count] ?? 0) : (count ?? 0);
 }
 
-/** The points that say how often groups stand there. */
+/** The points that hold the counts of groups. */
 export function countPoints(model: SunSpecModel): SunSpecPoint[] {
   const names = new Set<string>();
   const look = (groups: readonly SunSpecGroup[]): void => {

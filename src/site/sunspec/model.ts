@@ -37,10 +37,10 @@ export interface SunSpecPoint {
   readonly writable: boolean;
 }
 
-/** A part of a model that stands there a number of times; groups follow the points of the group that they are in. */
+/** Points that repeat as a block. Nested groups follow the points of their group. */
 export interface SunSpecGroup {
   readonly name: string;
-  /** A number, the name of a point of the model that holds it, or null: as often as the length of the model allows. */
+  /** A number, the name of the point of the model that holds it, or null: as many as fit in the length of the model. */
   readonly count: number | string | null;
   readonly points: readonly SunSpecPoint[];
   readonly groups: readonly SunSpecGroup[];
@@ -71,7 +71,7 @@ const lengths: Readonly<Record<Exclude<SunSpecType, 'string' | 'pad'>, number>> 
   float64: 4,
 };
 
-/** Registers that a type takes; undefined where each point says it. */
+/** Registers that a type takes; undefined where it is up to the point. */
 export function lengthOfType(type: SunSpecType): number | undefined {
   return type === 'string' || type === 'pad' ? undefined : lengths[type];
 }
