@@ -26,7 +26,7 @@ import { auditFiles, auditKey, openAuditTrail } from './trail.ts';
 import { verifyScan } from './verify.ts';
 
 const owner = { log: 'events', ...testScope } as const;
-const alone = { origin: testOrigin, witnesses: [], required: 0 };
+const alone = { origin: testOrigin, witnesses: [], required: 0, sharedForMs: null };
 
 describe.each(engines)('audit checkpoints on %s', (engine) => {
   let trail: TestTrail;

@@ -54,6 +54,17 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect(await trail.rows('SELECT sequence FROM audit_event ORDER BY sequence')).toHaveLength(4);
   });
 
+  test('are closed behind one that a clock, set back since, makes young', async () => {
+    const begunMs = trail.clock.wallMs();
+    await log.append(auditEntry());
+    trail.clock.setWall(begunMs - 3_600_000);
+    await log.append(auditEntry());
+    trail.clock.setWall(begunMs - 3_600_000 + 631_000);
+    expect([await close(631_000), await close(631_000), await closedThrough()]).toEqual([1, 0, 0]);
+    trail.clock.setWall(begunMs + 631_000);
+    expect([await close(631_000), await close(631_000)]).toEqual([1, 0]);
+  });
+
   test('are looked for in windows, each a transaction of its own, and a look that ends early goes on where it ended', async () => {
     await fillTrail(trail, 5001);
     const stop = new AbortController();

@@ -110,10 +110,12 @@ async function closeWindow(transaction: Transaction, window: Window): Promise<ty
   if (through <= head.closedThrough) return nothing;
   const open = await openBetween(transaction, head, through);
   const nowMs = clock.wallMs();
-  const firstYoung = open.findIndex((row) => olderThanMs > 0 && Date.parse(row.occurred_at) > nowMs - olderThanMs);
-  const left = firstYoung === -1 ? open : open.slice(0, firstYoung);
+  // Not all behind a young one are young: the clock may have been set back.
+  const isYoung = (row: AuditEventTable): boolean =>
+    olderThanMs > 0 && Date.parse(row.occurred_at) > nowMs - olderThanMs;
+  const left = open.filter((row) => !isYoung(row));
   if (left.length > 0) await appendToChain(transaction, 'events', scope, left.map(unknownOf).map(prepareEntry), nowMs);
-  const young = open[left.length];
+  const young = open.find(isYoung);
   const closedThrough = young === undefined ? through : young.sequence - 1;
   if (closedThrough > head.closedThrough)
     await transaction

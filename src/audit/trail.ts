@@ -79,7 +79,7 @@ export async function openAuditTrail(parts: {
   /** Cosignatures that a checkpoint needs before it is published. */
   readonly required: number;
   /** Other processes write to this trail too: what is accepted is left to them for so long. Null when there are none. */
-  readonly sharedForMs?: number | null;
+  readonly sharedForMs: number | null;
 }): Promise<AuditTrail> {
   const { limits, log, database, clock } = parts;
   const breaks = new Breaks();
@@ -95,7 +95,7 @@ export async function openAuditTrail(parts: {
   const fullCheck = new FullCheck({ ...parts, breaks, key: own, heads: () => checkpointer.heads() });
   const store = { database, clock, limits, onAppended: (events: number) => checkpointer.appended(events) };
   const audit = createAuditLog({ ...store, scope: parts.scope });
-  const openRecords = new OpenRecords({ ...store, log, scope: parts.scope, sharedForMs: parts.sharedForMs ?? null });
+  const openRecords = new OpenRecords({ ...store, log, scope: parts.scope, sharedForMs: parts.sharedForMs });
   await openRecords.open();
   checkpointer.open();
   retention.open();
