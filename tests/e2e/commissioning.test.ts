@@ -1,9 +1,10 @@
 /** From an empty folder to a rule that acts on a SunSpec device, by the command line [points §1.1], [points §8.7]; counted. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { modules } from '../../src/testing/sunspec-definition.ts';
 import {
   editorFlow,
   programFile,
@@ -34,9 +35,10 @@ function emptyFolders(): TestFolders {
 /** The device on the other end; its port, and what it printed so far. */
 async function simulated(
   template: string,
+  of = emptyFolders(),
 ): Promise<{ readonly port: string; readonly said: () => string; readonly process: ChildProcess }> {
   const child = spawn(process.execPath, [programFile('setpoint'), 'simulate', template, '--port', '0'], {
-    env: serviceEnvironment(emptyFolders()),
+    env: serviceEnvironment(of),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   closers.push(() => void child.kill());
@@ -143,6 +145,49 @@ test('points of a running site by their references: read, written and traced; a 
   expect(setpoint('points', 'read', '1:1').stderr).toMatch(
     /1:measurement:1 active_power has no value \((offline|bad)\)/,
   );
+}, 120_000);
+
+const ownTemplate = `schema: svc.device-template.v1
+name: own-string
+title: Battery string
+source: model 64902 of the site
+parameters: { host: { type: text }, port: { type: integer } }
+channel: { driver: sunspec, host: "\${host}", port: "\${port}", poll_interval_ms: 50 }
+points:
+  - { id: 1, name: voltage, kind: measurement, unit: V, address: { model: 64902, point: "ModV[2]" } }
+self_test:
+  - given: { models: [{ model: 64902, values: { V_SF: -1, "ModV[2]": 512 }, repetitions: 2 }] }
+    then: { voltage: 51.2 }
+`;
+
+test('[points §3.4] a SunSpec model that the site defines: checked, simulated, read, scanned, and changed without a restart', async () => {
+  const folders = emptyFolders();
+  let env: NodeJS.ProcessEnv = serviceEnvironment(folders);
+  const setpoint = (...args: string[]) => runCommand('setpoint', args, env);
+  setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
+  for (const folder of ['templates', 'sunspec']) mkdirSync(join(folders.config, folder));
+  folders.write('templates/own-string.yaml', ownTemplate);
+  folders.write('sunspec/model_64902.json', JSON.stringify({ ...modules, id: 0 }));
+  expect(setpoint('site', 'check')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('sunspec/model_64902.json:1: /id must be >= 1'),
+  });
+  folders.write('sunspec/model_64902.json', JSON.stringify(modules));
+  expect(setpoint('site', 'test-template', 'own-string').stdout).toBe('own-string: no errors (1 self-tests)\n');
+  const device = await simulated('own-string', folders);
+  const place = ['--set', 'host=127.0.0.1', '--set', `port=${device.port}`];
+  expect(setpoint('site', 'add', 'own-string', '--name', 'string', ...place, '--confirmed').status).toBe(0);
+  const service = await startTestService(folders);
+  closers.push(() => service.stop());
+  env = { ...env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
+  await waitFor(() => (setpoint('points', 'read', '1:1').stdout === '51.2 V\n' ? true : undefined));
+  expect(setpoint('channels', 'scan', 'own-string-1').stdout).toMatch(
+    /^64902\tvendor_model\t\d+\tModV\[2\]\t51\.2\tV$/m,
+  );
+  // The definition was wrong: the device reports hundredths of a volt.
+  folders.write('sunspec/model_64902.json', JSON.stringify(modules).replace('"sf":"V_SF"', '"sf":-2'));
+  expect(setpoint('site', 'reload', '--confirmed').status).toBe(0);
+  await waitFor(() => (setpoint('points', 'read', '1:1').stdout === '5.12 V\n' ? true : undefined));
 }, 120_000);
 
 test('points from a table: all of them, or none and what is wrong with which row', () => {

@@ -200,6 +200,24 @@ describe('[points §3.4] sunspec', () => {
     expect(curve?.points).toContainEqual({ point: 'Total', unit: 'Wh', value: -1.23 });
   });
 
+  test('of a model that ends before a scale factor, the value is not read with the register of another one', async () => {
+    const battery = { model: 802, values: { NCyc: 7, SoC: 500, SoC_SF: -1 } };
+    device = await deviceWith([{ model: 1, values: {} }, battery]);
+    const first = 40_002 + 67 + 2;
+    const bank = device.bank(1);
+    bank.set('holding', first - 1, 20);
+    bank.set('holding', first + 20, 0xffff);
+    bank.set('holding', first + 21, 0);
+    devices = runDevices(siteText(device.port, [measured('%', 'point: SoC'), measured('1', 'point: NCyc')]), folders);
+    const running = devices;
+    await expect.poll(() => running.value(1)).toBe(7);
+    expect((await running.layer.errors()).map(({ message }) => message)).toEqual([
+      'the device has no point SoC; its models are 1, 802',
+    ]);
+    const found = await running.layer.scan(0, {});
+    expect(found?.models[1]?.points).toContainEqual({ point: 'NCyc', unit: '', value: 7 });
+  });
+
   test('a device that is no SunSpec device is offline, and its points say why', async () => {
     device = await startFaultDevice();
     device.bank(1).set('holding', 40_000, 7);

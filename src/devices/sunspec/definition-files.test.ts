@@ -35,7 +35,7 @@ test('[points §3.4] every fault of every file is named, and a number that two f
   write('d.json', 7);
   const faults = [
     /^sunspec\/b\.json:1: \/id /m,
-    /^sunspec\/c\.json:1: \/id model 64901 is defined in sunspec\/a\.json too$/m,
+    /^sunspec\/c\.json:1: \/id model 64901 is defined in sunspec\/a\.json too: keep one of the two$/m,
   ];
   for (const fault of [...faults, /^sunspec\/d\.json:1: /m])
     expect(() => readModelDefinitions(configDir)).toThrow(fault);

@@ -127,13 +127,13 @@ describe('[points §3.4] a definition is refused', () => {
     [
       'a scale that is not there',
       modelDefinition(7, [{ ...a, sf: 'A_SF' }]),
-      '/group/points/2/sf A_SF is no sunssf point',
+      '/group/points/2/sf neither this group nor an enclosing one has a sunssf point A_SF',
     ],
     ['a power of ten out of range', modelDefinition(7, [{ ...a, sf: 11 }]), '/group/points/2/sf '],
     [
       'a count that is not there',
       modelDefinition(7, [a], [group('g', [b], { count: 'N' })]),
-      '/group/groups/0/count N is no point',
+      '/group/groups/0/count the model itself has no point N of one register',
     ],
     [
       'what fits before another group',
@@ -149,6 +149,11 @@ describe('[points §3.4] a definition is refused', () => {
       'a group without anything',
       modelDefinition(7, [a], [group('g', [])]),
       '/group/groups/0 has neither points nor groups',
+    ],
+    [
+      'a group twice',
+      modelDefinition(7, [a], [group('g', [b]), group('g', [b])]),
+      '/group/groups/1/name the group g occurs twice',
     ],
     ['a group that is none', modelDefinition(7, [a], [{ name: 'g' }]), '/group/groups/0'],
     [

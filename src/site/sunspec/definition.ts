@@ -115,18 +115,25 @@ function readParts(
     offset += point.length;
     return point;
   });
-  const inner = group.groups ?? [];
-  if (inner.length > 0 && around.depth === groupDepthMaximum)
+  return { points, groups: readGroups(group.groups ?? [], path, { ...around, scales }, fault) };
+}
+
+function readGroups(given: readonly unknown[], path: string, around: Around, fault: Fault): SunSpecGroup[] {
+  if (given.length > 0 && around.depth === groupDepthMaximum) {
     fault(`${path}/groups`, `groups are nested more than ${groupDepthMaximum} deep`);
-  else
-    return {
-      points,
-      groups: inner.flatMap((given, at) => {
-        const isLast = around.isLast && at === inner.length - 1;
-        return readGroup(given, `${path}/groups/${at}`, { ...around, depth: around.depth + 1, scales, isLast }, fault);
-      }),
-    };
-  return { points, groups: [] };
+    return [];
+  }
+  const names = new Set<string>();
+  return given.flatMap((each, at) => {
+    const place = `${path}/groups/${at}`;
+    const isLast = around.isLast && at === given.length - 1;
+    const groups = readGroup(each, place, { ...around, depth: around.depth + 1, isLast }, fault);
+    for (const { name: groupName } of groups) {
+      if (names.has(groupName)) fault(`${place}/name`, `the group ${groupName} occurs twice`);
+      names.add(groupName);
+    }
+    return groups;
+  });
 }
 
 function readGroup(given: unknown, path: string, around: Around, fault: Fault): SunSpecGroup[] {
@@ -137,7 +144,7 @@ function readGroup(given: unknown, path: string, around: Around, fault: Fault): 
   }
   const { name: groupName, count = 1 } = decoded.value;
   if (typeof count === 'string' && !around.counts.has(count))
-    fault(`${path}/count`, `${count} is no point of the model itself, of one register`);
+    fault(`${path}/count`, `the model itself has no point ${count} of one register`);
   // Of repetitions that nothing counts, the length of the model is all that there is to know.
   if (count === 0 && (!around.isLast || around.depth > 1))
     fault(`${path}/count`, '0 (as many as fit) is only for the last group of the model');
@@ -158,7 +165,7 @@ function readPoint(
   const length = type === undefined ? undefined : lengthOfType(type);
   if (length !== undefined && length !== size) fault(`${path}/size`, `must be ${length} for ${given}`);
   if (typeof sf === 'string' && !scales.has(sf))
-    fault(`${path}/sf`, `${sf} is no sunssf point of this group or of those around it`);
+    fault(`${path}/sf`, `neither this group nor an enclosing one has a sunssf point ${sf}`);
   return {
     name: pointName,
     type: type ?? 'pad',

@@ -34,20 +34,24 @@ interface Part {
   readonly scales: ReadonlyMap<string, number>;
 }
 
-/** Every point that is within the length: a device may have an older, shorter edition of a model. */
+/** Every point that is within the length, with its scale factor: a device may have an older, shorter edition of a model. */
 export function placedPoints(model: SunSpecModel, extent: Extent): PlacedPoint[] {
   const placed: PlacedPoint[] = [];
   const place = (group: Pick<SunSpecGroup, 'points' | 'groups'>, part: Part): void => {
     const { start, prefix, suffix } = part;
-    const own = group.points.flatMap(({ name, type, offset }) =>
+    const within = group.points.filter(({ offset, length }) => start + offset + length <= extent.length);
+    const own = within.flatMap(({ name, type, offset }) =>
       type === 'sunssf' ? [[name, start + offset] as const] : [],
     );
     const scales = new Map([...part.scales, ...own]);
-    for (const point of group.points) {
-      const at = start + point.offset;
-      if (at + point.length > extent.length) return;
-      placed.push({ ...scaledPoint(point, scales), name: prefix + point.name + suffix, offset: at });
-    }
+    // Without its scale factor a number means nothing: the register behind the model is another's.
+    for (const point of within)
+      if (typeof point.scale !== 'string' || scales.has(point.scale))
+        placed.push({
+          ...scaledPoint(point, scales),
+          name: prefix + point.name + suffix,
+          offset: start + point.offset,
+        });
     let at = start + pointsLength(group.points);
     for (const inner of group.groups) {
       const each = groupLength(inner, extent.counts);
