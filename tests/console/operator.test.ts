@@ -1,12 +1,19 @@
 /// <reference lib="dom" />
 /** The site in view and in hand, in a real Chromium: live values, a trend, an override and its release, by keyboard too. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillModels } from '../../src/devices/sunspec/model-registers.ts';
 import { startFaultDevice } from '../../src/testing/fault-device.ts';
-import { startTestService, type TestService, testFolders } from '../e2e/running-service.ts';
+import {
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestService,
+  testFolders,
+  virtualSite,
+} from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
 import { choose, untilText } from './steps.ts';
@@ -350,5 +357,26 @@ instances:
     expect(await page.getByRole('button', { name: 'Override' }).count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
+  });
+
+  test('the trend of a value that only rounding moves is a flat line, and the page stays alive', async () => {
+    const folders = testFolders(virtualSite.replace('unit: m,', 'unit: m, record: true,'));
+    mkdirSync(folders.data);
+    const at = (minutesAgo: number): string => new Date(Date.now() - minutesAgo * 60_000).toISOString();
+    const rows = [`${at(30)},55`, `${at(20)},55.000000000000014`, `${at(10)},55`];
+    writeFileSync(join(folders.config, 'level.csv'), `time,value\n${rows.join('\n')}\n`);
+    const command = ['history', 'import', join(folders.config, 'level.csv'), '--point', '1:1'];
+    expect(runCommand('setpoint', command, serviceEnvironment(folders)).status).toBe(0);
+    const still = await startTestService(folders);
+    const { page, context, complaints } = await visit(browser, still, { role: 'Viewer' });
+    await page.goto(`${still.base}/#/points/1:measurement:1`);
+    await page.locator('.uplot .u-over').waitFor();
+    // Drawn, and then drawn again with another range.
+    await page.getByText('24 h', { exact: true }).click();
+    await page.getByRole('img', { name: /level over 24 h/ }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await still.stop();
+    folders.remove();
   });
 });

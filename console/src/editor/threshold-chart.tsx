@@ -5,9 +5,10 @@ import { type PointerEvent, useRef, useState } from 'react';
 import type { PointRef } from '../../../src/site/catalogue.ts';
 import { meanPath } from '../parts/mean-path.ts';
 import { withUnit } from '../parts/number.ts';
+import type { ShownRange } from '../parts/shown-range.ts';
 import { conditionWords as words } from '../strings/condition.ts';
 import classes from './threshold-chart.module.css';
-import { type Band, shownBand, valueAtShare } from './threshold-place.ts';
+import { shownBand, valueAtShare } from './threshold-place.ts';
 
 const daySeconds = 86_400;
 const buckets = 240;
@@ -29,7 +30,7 @@ export function ThresholdChart({ point, unit, threshold, onThreshold }: ChartPar
   }).data;
   const frame = useRef<SVGSVGElement>(null);
   /** The scale does not change during a drag. */
-  const [held, setHeld] = useState<Band | null>(null);
+  const [held, setHeld] = useState<ShownRange | null>(null);
   if (series === undefined || series.buckets.length === 0)
     return series === undefined ? null : <Text size="sm">{words.noHistory}</Text>;
   const band = held ?? shownBand(series.buckets, threshold);

@@ -1,5 +1,6 @@
 /** What would be written to one point: steps from one change to the next, over the whole time of the backtest. */
 
+import { placeIn, shownRange } from '../parts/shown-range.ts';
 import classes from './evidence.module.css';
 import type { BacktestView } from './evidence-queries.ts';
 
@@ -34,17 +35,11 @@ export function StepChart({ changes, from, to, label }: ChartParts) {
 
 /** Each value stands until the next one, the last to the end. */
 function pathOf(changes: ChartParts['changes'], fromMs: number, toMs: number): string {
-  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { value } of changes) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  const { width, height, edge } = box;
-  const yOf = (value: number): string =>
-    (high === low ? height / 2 : height - edge - ((value - low) / (high - low)) * (height - 2 * edge)).toFixed(1);
+  const place = placeIn(shownRange(changes.map(({ value }) => value)), box);
+  const yOf = (value: number): string => place(value).toFixed(1);
   const steps = changes.map(({ at, value }, index) => {
-    const x = (((Date.parse(at) - fromMs) / (toMs - fromMs)) * width).toFixed(1);
+    const x = (((Date.parse(at) - fromMs) / (toMs - fromMs)) * box.width).toFixed(1);
     return index === 0 ? `M${x} ${yOf(value)}` : `H${x}V${yOf(value)}`;
   });
-  return steps.length === 0 ? '' : `${steps.join('')}H${width}`;
+  return steps.length === 0 ? '' : `${steps.join('')}H${box.width}`;
 }

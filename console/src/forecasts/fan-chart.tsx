@@ -6,6 +6,7 @@ import uPlot from 'uplot';
 import type { ForecastOutput } from '../../../src/api/processing.ts';
 import { axisTimes, timeText } from '../parts/chart-times.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
+import { axisRange, shownRange } from '../parts/shown-range.ts';
 import { forecastWords } from '../strings/forecasts.ts';
 import classes from './forecasts.module.css';
 
@@ -14,6 +15,8 @@ const heightPx = 320;
 const axisWidthPx = 66;
 /** Opacity of the widest band; each one further in adds as much. */
 const bandAlpha = 0.16;
+/** Room above and below, as a share of the values' range. */
+const roomShare = 0.1;
 
 /** Null where nothing was recorded, or not yet. */
 export interface RecordedValue {
@@ -55,6 +58,15 @@ export default function FanChart({ output, actuals, before, label }: ChartParts)
   return <div ref={place} className={classes['chartPlace']} role="img" aria-label={label} />;
 }
 
+/** Ends on round numbers, except where rounding to them loses the values; what only rounding parts is a flat line. */
+function roundRange(least: number | null, most: number | null): uPlot.Range.MinMax {
+  const range = shownRange([least, most]);
+  const own = axisRange([least, most]);
+  if (range === null || range.low === range.high) return own;
+  const [low, high] = uPlot.rangeNum(range.low, range.high, roomShare, true);
+  return low !== null && high !== null && low <= range.low && high >= range.high && low < high ? [low, high] : own;
+}
+
 function probabilities(output: ForecastOutput): number[] {
   return output.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
 }
@@ -91,7 +103,7 @@ function optionsFor(output: ForecastOutput, withActuals: boolean, isDark: boolea
     width,
     height: heightPx,
     cursor: { drag: { x: true, y: false } },
-    scales: { x: { time: true } },
+    scales: { x: { time: true }, y: { range: (_, least, most) => roundRange(least, most) } },
     axes: [
       { ...axis, values: axisTimes },
       {

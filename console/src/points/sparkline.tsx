@@ -1,6 +1,7 @@
 /** The last 24 hours of a point as a small line. */
 import { useQuery } from '@tanstack/react-query';
 import { meanPath } from '../parts/mean-path.ts';
+import { placeIn, shownRange } from '../parts/shown-range.ts';
 import { pointWords } from '../strings/points.ts';
 import { fetchTrend, type PointEntry, type TrendView } from './point-queries.ts';
 import classes from './points.module.css';
@@ -36,10 +37,5 @@ export function Sparkline({ point }: { point: PointEntry }) {
 
 /** Scaled from the lowest to the highest mean. */
 function pathOf(trend: TrendView): string {
-  const means = trend.buckets.map(({ mean }) => mean);
-  const [low, high] = [Math.min(...means), Math.max(...means)];
-  const { width, height, edge } = box;
-  const yOf = (mean: number): number =>
-    high === low ? height / 2 : height - edge - ((mean - low) / (high - low)) * (height - 2 * edge);
-  return meanPath(trend, width, yOf);
+  return meanPath(trend, box.width, placeIn(shownRange(trend.buckets.map(({ mean }) => mean)), box));
 }

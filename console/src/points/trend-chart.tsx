@@ -8,6 +8,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { axisTimes, timeText } from '../parts/chart-times.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
+import { axisRange } from '../parts/shown-range.ts';
 import { pointWords } from '../strings/points.ts';
 import type { TrendView } from './point-queries.ts';
 import classes from './points.module.css';
@@ -133,7 +134,10 @@ function optionsFor(drawn: Drawn): uPlot.Options {
     width,
     height: heightPx,
     cursor: { drag: { x: true, y: false, setScale: false } },
-    scales: { x: { time: true }, y: { range: (_, least, most) => rangeOf(least, most, parts().lines) } },
+    scales: {
+      x: { time: true },
+      y: { range: (_, least, most) => axisRange([least, most, ...parts().lines.map(({ value: at }) => at)]) },
+    },
     axes: [
       { ...axis, values: axisTimes },
       { ...axis, size: axisWidthPx, values: (_, ticks) => ticks.map((tick) => shownNumber(tick)) },
@@ -163,17 +167,6 @@ function optionsFor(drawn: Drawn): uPlot.Options {
       ],
     },
   };
-}
-
-/** Room above and below, as a share of the values' range. */
-const roomShare = 0.08;
-
-/** All values and all thresholds, with some room. */
-function rangeOf(least: number | null, most: number | null, lines: readonly ChartLine[]): [number, number] {
-  const values = [...lines.map(({ value }) => value), ...[least, most].filter((value) => value !== null)];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const room = (high - low) * roomShare || Math.abs(high) * roomShare || 1;
-  return [low - room, high + room];
 }
 
 /** The click at the end of a drag picks nothing. */
