@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { onTestFailed } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import { root, startTestService, type TestFolders, type TestService, testFolders } from '../e2e/running-service.ts';
 
 const candidates = [
@@ -97,15 +97,23 @@ export async function visit(
     if (message.location().url.includes('/data-processing/tasks')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  const thrown: string[] = [];
+  page.on('pageerror', (error) => {
+    complaints.push(String(error));
+    thrown.push(error.stack ?? String(error));
+  });
   page.setDefaultTimeout(30_000);
   // What was on the screen says more than the locator that did not find it.
-  if (process.env['VITEST'] !== undefined)
+  if (process.env['VITEST'] !== undefined) {
+    onTestFinished(() => {
+      if (thrown.length > 0) throw new Error(`the page threw ${thrown.join('\n')}`);
+    });
     onTestFailed(async ({ task }) => {
       const file = join(tmpdir(), `setpoint-${task.name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
       await page.screenshot({ path: file }).catch(() => undefined);
       process.stderr.write(`the page as it was: ${file}\n${complaints.join('\n')}\n`);
     });
+  }
   if (options.role !== null) {
     const token = await service.token(options.role ?? 'Admin');
     await context.addInitScript((given) => {
