@@ -89,7 +89,7 @@ function Explained({ derived }: { derived: DerivedData }) {
     ...(doubted === 0 ? [] : [words.doubted(doubted)]),
   ];
   return (
-    <p className={classes['soft']} data-testid="explanation">
+    <p className={`${classes['soft']} ${classes['explained']}`} data-testid="explanation">
       {said.join(' ')}
     </p>
   );

@@ -1,36 +1,49 @@
-/** Times along a chart, in 24 hours; uPlot gives seconds since the epoch. */
+/** Times along a chart, in 24 hours and the time zone of the browser; uPlot gives seconds since the epoch. */
 import { locale } from '../strings/language.ts';
 
-const dayTime = new Intl.DateTimeFormat(locale, {
+const format = (options: Intl.DateTimeFormatOptions): ((seconds: number) => string) => {
+  const made = new Intl.DateTimeFormat(locale, { hourCycle: 'h23', ...options });
+  return (seconds) => made.format(new Date(seconds * 1000));
+};
+const seconds = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const minutes = format({ hour: '2-digit', minute: '2-digit' });
+const day = format({ day: 'numeric', month: 'short' });
+const month = format({ month: 'short' });
+const year = format({ year: 'numeric' });
+
+const minuteSeconds = 60;
+const daySeconds = 86_400;
+/** The day of a clock change has 23 hours, and February 28 days. */
+const shortestDaySeconds = daySeconds - 3600;
+const shortestMonthSeconds = 28 * daySeconds - 3600;
+
+/** A moment of a chart, with its date: a chart may show more than a year. */
+export const timeText = format({
   weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
-  hour12: false,
 });
-const withSeconds = new Intl.DateTimeFormat(locale, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-});
-const hourOnly = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hour12: false });
 
-/** A moment of a chart. */
-export function timeText(seconds: number): string {
-  return dayTime.format(new Date(seconds * 1000));
-}
-
-/** The day is said where it begins; seconds where ticks lie within a minute. */
+/** As much as tells one tick from the next; below it, at the first one and where it changes, what they have in common. */
 export function axisTimes(_: unknown, ticks: readonly number[]): string[] {
-  const [first, second] = ticks;
-  if (first !== undefined && second !== undefined && second - first < 60)
-    return ticks.map((tick) => withSeconds.format(new Date(tick * 1000)));
+  const [own, common] = partsFor(ticks);
   let last = '';
   return ticks.map((tick) => {
-    const at = new Date(tick * 1000);
-    const day = at.toDateString();
-    const text = day === last ? hourOnly.format(at) : dayTime.format(at);
-    last = day;
+    const below = common(tick);
+    const text = below === last ? own(tick) : `${own(tick)}\n${below}`;
+    last = below;
     return text;
   });
+}
+
+type Part = (tick: number) => string;
+
+function partsFor([first, second]: readonly number[]): readonly [Part, Part] {
+  const step = first === undefined || second === undefined ? minuteSeconds : second - first;
+  if (step < minuteSeconds) return [seconds, day];
+  if (step < shortestDaySeconds) return [minutes, day];
+  return step < shortestMonthSeconds ? [day, year] : [month, year];
 }
