@@ -29,7 +29,7 @@ const channelEntry = strict({
       point: Type.Integer(),
     }),
   ),
-  /** Null on a machine that stands by: another one talks to the devices. */
+  /** Null on a standby: only the leader connects to the devices. */
   traffic: nullable(
     strict({
       read: Type.Integer(),

@@ -367,7 +367,7 @@ class RestartedEngine implements ContendingEngine {
 
   async #bring(target: Running, named?: readonly number[]): Promise<ReloadReport> {
     const report = await this.#sendRules(target, named);
-    // One that stands by is of use when it is ready as a whole; one that controls does what it can at once.
+    // A standby is useful only when it is completely ready; a leader starts with what it has.
     if (target.partial && this.#wanted.epoch === undefined) return this.#bring(target);
     await this.#advance(target);
     if (target.partial) this.#loadOn(target);

@@ -134,7 +134,7 @@ function otherChanges(running: Site, read: Site): string[] {
   return sections.length === 0 ? [] : [`changed in site.yaml and not applied: ${sections.join(', ')}`];
 }
 
-/** Live values, wherever they are: a process that stands by reads no device and asks the one that does. */
+/** Live values, wherever they are: a standby reads no device and asks the leader. */
 export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
   const sampler = madeOfSite(site, ({ points, channels }) =>
     createSampler(memory, points.length, channels.length, systemClock),

@@ -1,7 +1,7 @@
 /**
  * What controls a site: device layer and rule engine, started together and ended together. On the embedded database they run
  * as long as the process does. On a shared one they run while this process holds the lease (docs/guides/several-machines.md);
- * otherwise it stands by, and its requests are answered by the process that controls.
+ * otherwise it is a standby, and the leader answers its requests.
  */
 import { hostname } from 'node:os';
 import {

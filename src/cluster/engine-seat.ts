@@ -258,7 +258,7 @@ class ContendedSeat implements EngineSeat {
 
   #announce(what: News): void {
     this.#mailbox.announce(what).catch((error: unknown) => {
-      // Whoever stands by looks for changed rules now and then.
+      // A standby polls for changed rules, in case a notification was lost.
       this.#log.debug('could not notify the other processes', { what, error: String(error) });
     });
   }

@@ -17,7 +17,7 @@ import {
 
 export interface EngineLease {
   state(): 'standby' | 'waiting' | 'leading';
-  /** Gives it up in order: whoever stands by may control at once. Whatever controls must have stopped before. */
+  /** Releases it: a standby may take over at once. Control must have stopped before. */
   release(): Promise<void>;
 }
 
