@@ -136,7 +136,7 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
     expect(await kept.innerText()).toContain('48 of 48 in the last 14 days');
     // What a processor says is text, whatever is in it.
     expect(await kept.getByTestId('explanation').innerText()).toMatch(
-      /^Models: ridge-24 70 %\. Strongest inputs: past values 90 %\. The level changed about .*: × 1\.5\. Not known over a part of the horizon: <b>rain<\/b>\.$/,
+      /^Models: ridge-24 70 %\. Strongest inputs: past values 90 %\. The level changed about .*: × 1\.5\. Missing for part of the horizon: <b>rain<\/b>\.$/,
     );
     expect(await kept.innerText()).toContain('Expired');
     await kept.getByRole('button', { name: 'Show as a table' }).click();

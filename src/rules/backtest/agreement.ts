@@ -18,7 +18,7 @@ export type RecordedRun = Pick<
 /**
  * `no-run`: the simulation did not run then. `refused`: the recorded write met an override, a limit, another rule or a channel that
  * did not take it. `parameter`: a parameter had another value. `input`: an input had another value than the recorded series gives at that
- * moment. `memory`: a function with memory began anew with the window. `unexplained`: none of these.
+ * moment. `memory`: a stateful function started without state at the beginning of the window. `unexplained`: none of these.
  */
 export type DifferenceCause = 'no-run' | 'refused' | 'parameter' | 'input' | 'memory' | 'unexplained';
 

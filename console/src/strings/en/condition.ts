@@ -17,5 +17,5 @@ export const conditionWords = {
   chart: (threshold: string) =>
     `The last 24 hours, with the threshold at ${threshold}. Drag it, or enter a value below.`,
   noThreshold: 'no value',
-  noHistory: 'Nothing was recorded of this point in the last 24 hours.',
+  noHistory: 'No values of this point were recorded in the last 24 hours.',
 };

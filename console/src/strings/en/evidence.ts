@@ -66,15 +66,15 @@ export const evidenceWords = {
       plant: 'a battery that follows the rule',
     },
     modeHints: {
-      recorded: 'Trigger and cooldown decide when the rule runs on the values of the historian.',
+      recorded: 'Trigger and cooldown decide when the rule runs. Its values come from the historian.',
       replay: 'Exactly what each recorded run read, at its own time; what it did not read is missing.',
       plant:
         'A declared battery follows what the rule writes, and the rule reads its charge, its power and the grid. Load and PV are as recorded; other rules do not command it.',
     },
     notes: {
-      thinned: 'The lists are thinned: there were more entries than they can hold.',
+      thinned: 'The lists are shortened: there were more entries than they can hold.',
       'inputs-not-recorded': 'Some recorded runs did not read everything that this rule reads: those are skipped.',
-      'memory-starts-empty': 'Functions with memory start empty at the beginning of the window.',
+      'memory-starts-empty': 'Stateful functions start without state at the beginning of the window.',
       'no-recorded-runs':
         'No run of a revision that runs like this one was recorded in this window, so nothing shows how far the result can be trusted.',
       'parameters-as-now': 'Site parameters have their current values.',
@@ -134,8 +134,7 @@ export const evidenceWords = {
     feedbackLead:
       'The rule reads points that rules write. Their recorded values follow from what was commanded then, not from what this run would command.',
     writtenBy: (rules: string) => `written by ${rules}`,
-    warmUp: (until: string, functions: string) =>
-      `Functions with memory were still filling until ${until}: ${functions}.`,
+    warmUp: (until: string, functions: string) => `Stateful functions were still filling until ${until}: ${functions}.`,
     coverage: 'Recorded history',
     covered: (share: string, gaps: number) => `${share}, ${gaps === 1 ? '1 gap' : `${gaps} gaps`}`,
     digest: 'Digest of the result',

@@ -79,7 +79,7 @@ export const forecastWords = {
     models: (shares: string) => `Models: ${shares}.`,
     inputs: (shares: string) => `Strongest inputs: ${shares}.`,
     shift: (since: string, amount: string) => `The level changed about ${since}: ${amount}.`,
-    lost: (names: string) => `Not known over a part of the horizon: ${names}.`,
+    lost: (names: string) => `Missing for part of the horizon: ${names}.`,
     doubted: (n: number) => (n === 1 ? 'The newest value was left out.' : `The newest ${n} values were left out.`),
   },
   kept: {
@@ -106,8 +106,7 @@ export const forecastWords = {
     resultCounts: (produced: number, fallback: number, unavailable: number) =>
       `${produced} produced, ${fallback} fallbacks, ${unavailable} unavailable`,
     reliability: (shares: string) => `Share of recorded values in each tenth of the forecast distribution: ${shares}`,
-    reliabilityHint:
-      'Recorded values in each tenth of the forecast distribution. Even bars mean that the bands are right.',
+    reliabilityHint: 'Recorded values in each tenth of the forecast distribution. Equal bars mean calibrated bands.',
   },
   refusal: {
     title: 'The forecast was refused',
