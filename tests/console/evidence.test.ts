@@ -173,7 +173,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
       /battery · power_setpoint \(kW\): writes: \d+, changes of the value listed: 1[\s\S]*0 kW/,
     );
     await untilText(result, /battery · soc \(%\): [\d.]+ %/);
-    await untilText(result, /decide → full\s*0\.\d+ %/);
+    await untilText(result, /decide → full\s*\d+\.\d+ %/);
     expect(await violations(page)).toEqual([]);
     await panel.getByLabel('Compare with').selectOption({ index: 1 });
     await panel.getByRole('button', { name: 'Run backtest' }).click();
