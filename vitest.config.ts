@@ -57,8 +57,8 @@ export default defineConfig({
           include: ['tests/console/**/*.test.ts'],
           globalSetup: ['tests/console/prepare.ts', 'tests/setup/program.ts'],
           testTimeout: 120_000,
-          // A browser on a loaded machine loses a click now and then; the run says which test it had to repeat, and why. What the page
-          // threw or complained of, and what is wrong with how it looks, is no lost click.
+          // A browser on a loaded machine sometimes loses a click; the run prints each repeated test with the reason. Errors and console
+          // messages of the page, and axe findings, fail at once.
           retry: { count: 1, condition: /^(?!.*(the page threw|to deeply equal \[\]))/s },
           expect: expectation,
           hookTimeout: 60_000,

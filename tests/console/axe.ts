@@ -12,29 +12,17 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-interface Options {
-  readonly resultTypes: readonly string[];
-  readonly selectors: boolean;
-  readonly runOnly?: { readonly type: 'rule'; readonly values: readonly string[] };
-}
-
 interface Tool {
-  run(options: Options): Promise<{ violations: Violation[] }>;
+  run(options: object): Promise<{ violations: Violation[] }>;
 }
 
-/** The rules whose result depends on colours: what to ask again after a change of the colour scheme and nothing else. */
-const ofColours = ['color-contrast', 'link-in-text-block'];
+/** Selectors and passed results would take most of the time; the HTML of a place identifies it well enough. */
+const options = { resultTypes: ['violations'], selectors: false };
 
-/** What axe finds of level serious or critical, with the first places; of `colours`, by the rules about them. */
-export async function violations(page: Page, what: 'everything' | 'colours' = 'everything'): Promise<string[]> {
+/** Violations that axe rates serious or critical, with the first places. */
+export async function violations(page: Page): Promise<string[]> {
   // As a script of the test, past the policy of the page.
   await page.evaluate(axe);
-  // The places are told by their text: selectors, and what passed, would take most of the time.
-  const options: Options = {
-    resultTypes: ['violations'],
-    selectors: false,
-    ...(what === 'colours' ? { runOnly: { type: 'rule', values: ofColours } } : {}),
-  };
   const found = await page.evaluate(async (given) => {
     const { axe: tool } = globalThis as unknown as { axe: Tool };
     return (await tool.run(given)).violations;

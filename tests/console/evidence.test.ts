@@ -173,7 +173,13 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
       /battery · power_setpoint \(kW\): writes: \d+, changes of the value listed: 1[\s\S]*0 kW/,
     );
     await untilText(result, /battery · soc \(%\): [\d.]+ %/);
-    await untilText(result, /decide → full\s*\d+\.\d+ %/);
+    await untilText(result, /decide → full\s*[\d.]+ %/);
+    const shown = await result.innerText();
+    const [evaluations, acted, share] = [/(\d+) evaluations/, /Acted: (\d+)/, /decide → full\s*([\d.]+) %/].map(
+      (each) => Number(each.exec(shown)?.[1]),
+    );
+    // The rule acts whenever it reads its input; shares are cut to two decimals.
+    expect(Math.abs(Number(share) - (100 * Number(acted)) / Number(evaluations))).toBeLessThanOrEqual(0.01);
     expect(await violations(page)).toEqual([]);
     await panel.getByLabel('Compare with').selectOption({ index: 1 });
     await panel.getByRole('button', { name: 'Run backtest' }).click();

@@ -359,7 +359,7 @@ instances:
     await context.close();
   });
 
-  test('the trend of a value that only rounding moves is a flat line, and the page stays alive', async () => {
+  test('the trend of values that differ only by rounding is a flat line, and the page keeps working', async () => {
     const folders = testFolders(virtualSite.replace('unit: m,', 'unit: m, record: true,'));
     mkdirSync(folders.data);
     const at = (minutesAgo: number): string => new Date(Date.now() - minutesAgo * 60_000).toISOString();
@@ -371,7 +371,7 @@ instances:
     const { page, context, complaints } = await visit(browser, still, { role: 'Viewer' });
     await page.goto(`${still.base}/#/points/1:measurement:1`);
     await page.locator('.uplot .u-over').waitFor();
-    // Drawn, and then drawn again with another range.
+    // The chart also redraws with another range.
     await page.getByText('24 h', { exact: true }).click();
     await page.getByRole('img', { name: /level over 24 h/ }).waitFor();
     expect(complaints).toEqual([]);

@@ -15,7 +15,7 @@ const heightPx = 320;
 const axisWidthPx = 66;
 /** Opacity of the widest band; each one further in adds as much. */
 const bandAlpha = 0.16;
-/** Room above and below, as a share of the values' range. */
+/** Margin above and below, relative to the range. */
 const roomShare = 0.1;
 
 /** Null where nothing was recorded, or not yet. */
@@ -58,7 +58,7 @@ export default function FanChart({ output, actuals, before, label }: ChartParts)
   return <div ref={place} className={classes['chartPlace']} role="img" aria-label={label} />;
 }
 
-/** Ends on round numbers, except where rounding to them loses the values; what only rounding parts is a flat line. */
+/** A range with round ends that contains all values. Values that differ only by rounding are a flat line. */
 function roundRange(least: number | null, most: number | null): uPlot.Range.MinMax {
   const range = shownRange([least, most]);
   const own = axisRange([least, most]);

@@ -17,7 +17,7 @@ const daySeconds = 86_400;
 const shortestDaySeconds = daySeconds - 3600;
 const shortestMonthSeconds = 28 * daySeconds - 3600;
 
-/** A moment of a chart, with its date: a chart may show more than a year. */
+/** A time with its full date: a chart may span more than a year. */
 export const timeText = format({
   weekday: 'short',
   day: 'numeric',
@@ -27,7 +27,7 @@ export const timeText = format({
   minute: '2-digit',
 });
 
-/** As much as tells one tick from the next; below it, at the first one and where it changes, what they have in common. */
+/** Tick labels: the part that differs between ticks, and on a second line the common part, at the first tick and at each change. */
 export function axisTimes(_: unknown, ticks: readonly number[]): string[] {
   const [own, common] = partsFor(ticks);
   let last = '';
