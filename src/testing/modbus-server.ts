@@ -3,9 +3,10 @@
  * time. It can be stopped and started on the same port, fall silent while staying connected, be slow, refuse registers
  * that it does not have, and talk nonsense.
  */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import Modbus from 'jsmodbus';
 import { systemClock } from '../base/clock.ts';
+import { ownPort } from './own-port.ts';
 
 interface ModbusWrite {
   readonly table: 'holding' | 'coil';
@@ -88,7 +89,7 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     open: 0,
     openMaximum: 0,
   };
-  let port = 0;
+  const port = await ownPort();
   let accepted = 0;
   let server: Server | undefined;
 
@@ -131,14 +132,11 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
       listening.once('error', reject);
       listening.listen(port, '127.0.0.1', resolve);
     });
-    port = (listening.address() as AddressInfo).port;
     server = listening;
   };
   await start();
   return {
-    get port() {
-      return port;
-    },
+    port,
     ...tables,
     writes,
     reads,

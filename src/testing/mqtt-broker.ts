@@ -2,10 +2,11 @@
  * An MQTT broker on loopback for tests: real sockets, a log of what was published to it. It can be stopped and started
  * on the same port, ask for a password, use TLS, fall silent while staying connected, and refuse subscriptions.
  */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Aedes } from 'aedes';
 import { systemClock } from '../base/clock.ts';
+import { ownPort } from './own-port.ts';
 
 interface BrokerMessage {
   readonly topic: string;
@@ -44,7 +45,7 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
   /** Publications that the running broker has not taken yet. */
   const unsettled = new Set<() => void>();
   let silent = false;
-  let port = 0;
+  const port = await ownPort();
   let running: { readonly broker: Aedes; readonly server: Server } | undefined;
 
   const start = async (): Promise<void> => {
@@ -73,14 +74,11 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
       server.once('error', reject);
       server.listen(port, '127.0.0.1', resolve);
     });
-    port = (server.address() as AddressInfo).port;
     running = { broker, server };
   };
   await start();
   return {
-    get port() {
-      return port;
-    },
+    port,
     messages,
     connections: () => sockets.size,
     publish: (topic, payload, retain = false) =>

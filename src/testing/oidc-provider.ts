@@ -3,8 +3,8 @@
  * without a form. Refreshing can be refused, and the provider can be stopped and started.
  */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { default as OidcProvider } from 'oidc-provider';
+import { ownPort } from './own-port.ts';
 
 export interface TestProvider {
   readonly issuer: string;
@@ -23,9 +23,9 @@ export const testClient = { id: 'setpoint', secret: 'a secret of the tests that 
 export async function startTestProvider(redirectUris: readonly string[], accessSeconds = 3600): Promise<TestProvider> {
   const person: { current: TestProvider['person'] } = { current: { name: 'ada', groups: ['site-engineers'] } };
   let server: Server = createServer();
-  const listen = (port: number): Promise<void> => new Promise((done) => server.listen(port, '127.0.0.1', done));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await ownPort();
+  const listen = (): Promise<void> => new Promise((done) => server.listen(port, '127.0.0.1', done));
+  await listen();
   const issuer = `http://127.0.0.1:${port}`;
   const grants = new Set<string>();
   const provider = new OidcProvider(issuer, {
@@ -124,7 +124,7 @@ export async function startTestProvider(redirectUris: readonly string[], accessS
     async start() {
       server = createServer();
       serve();
-      await listen(port);
+      await listen();
     },
   };
 }

@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync, cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { arch, platform, tmpdir, userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { ownPort } from './own-port.ts';
 
 export interface TestPostgres {
   readonly url: string;
@@ -32,7 +32,7 @@ const durable = `shared_buffers = '128MB'\n`;
 
 /** A server that does not run yet; its cluster is made when it first starts. */
 export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): Promise<TestPostgres> {
-  const port = await freePort();
+  const port = await ownPort();
   const owner = userInfo().uid === 0 ? nobody : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-postgres-'));
   const data = join(folder, 'data');
@@ -99,17 +99,4 @@ async function binaries(copy: string | undefined): Promise<Binaries> {
   if (copy === undefined) return found;
   if (!existsSync(copy)) cpSync(dirname(dirname(found.initdb)), copy, { recursive: true, verbatimSymlinks: true });
   return { initdb: join(copy, 'bin', basename(found.initdb)), postgres: join(copy, 'bin', basename(found.postgres)) };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
 }

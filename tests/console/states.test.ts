@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
+import { ownPort } from '../../src/testing/own-port.ts';
 import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
@@ -15,7 +16,8 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   let ids: number[];
   const folders = demoFolders();
   beforeAll(async () => {
-    service = await startDemo(folders);
+    // One of its tests starts it again where the page looks for it.
+    service = await startDemo(folders, { SVC_HTTP_PORT: String(await ownPort()) });
     ids = await installRules(service);
     browser = await launch();
   });

@@ -13,9 +13,9 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { ownPort } from '../../src/testing/own-port.ts';
 import { compiledOnce, programFile, root, waitFor } from '../e2e/running-service.ts';
 import { type Block, codeBlocks } from './blocks.ts';
 import type { DemoPast } from './demo-past.ts';
@@ -39,8 +39,8 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
   const folder = publishedCopy();
   const blocks = codeBlocks(join(root, file));
   if (blocks.some(startsDemo)) options.past?.copyTo(join(folder, 'data'));
-  const httpPort = await freePort();
-  const forecasterPort = await freePort();
+  const httpPort = await ownPort();
+  const forecasterPort = await ownPort();
   const ports = new Map(Object.entries({ ...options.ports, '8080': httpPort, '8989': forecasterPort }));
   const localized = (text: string): string =>
     text.replaceAll(/(127\.0\.0\.1:|localhost:|\bport[:=]? ?)(\d+)/g, (whole, before: string, port: string) =>
@@ -237,13 +237,4 @@ function missingIn(printed: string, expected: string): string | null {
     if (!new RegExp(pattern).test(printed)) return line;
   }
   return null;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => void server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { startModbusDevice } from '../../src/testing/modbus-server.ts';
 import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
+import { ownPort } from '../../src/testing/own-port.ts';
 import { type DemoPast, recordDemoPast } from './demo-past.ts';
-import { freePort, runGuide } from './guide-run.ts';
+import { runGuide } from './guide-run.ts';
 
 const guideDeadlineMs = 300_000;
 /** The reference is about the language and has a test of its own. */
@@ -13,7 +14,7 @@ const elsewhere = ['rule-reference.md'];
 
 const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
   'README.md': (file) => runGuide(file, { npm: 'real at first' }),
-  'docs/guides/connect-a-device.md': async (file) => runGuide(file, { ports: { '1502': await freePort() } }),
+  'docs/guides/connect-a-device.md': async (file) => runGuide(file, { ports: { '1502': await ownPort() } }),
   'docs/guides/connect-modbus.md': async (file) => {
     const device = await startModbusDevice();
     device.input.writeInt32BE(12_500, 200);

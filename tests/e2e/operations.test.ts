@@ -2,10 +2,11 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { ownPort } from '../../src/testing/own-port.ts';
 import { afterThisTest, folders, start } from './per-test.ts';
 import { editorFlow, root, runCommand, serviceEnvironment, type TestService, waitFor } from './running-service.ts';
 
@@ -115,11 +116,8 @@ describe('[platform §4.2] traces', () => {
   });
 
   test('a collector that is gone holds neither the service nor its stop', async () => {
-    const nobody = createTcpServer();
-    await new Promise<void>((resolve) => void nobody.listen(0, '127.0.0.1', resolve));
-    const { port } = nobody.address() as AddressInfo;
-    await new Promise((resolve) => void nobody.close(resolve));
-    const service = await start(folders(), { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+    const nobody = await ownPort();
+    const service = await start(folders(), { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${nobody}` });
     expect((await service.read('/rules')).status).toBe(200);
     const began = Date.now();
     expect(await service.stop()).toBe(0);

@@ -1,10 +1,9 @@
 /** Signing in to a running service [identity §7] to [identity §9]: links, accounts, and a real OpenID Connect provider. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { sessionCheckMs } from '../../src/automation/live-stream.ts';
 import { startTestProvider, type TestProvider, testClient } from '../../src/testing/oidc-provider.ts';
+import { ownPort } from '../../src/testing/own-port.ts';
 import {
   runCommand,
   startTestService,
@@ -22,14 +21,6 @@ const cookieOf = (headers: Headers, name = 'setpoint-session'): string =>
     .getSetCookie()
     .map((text) => text.split(';')[0] ?? '')
     .find((pair) => pair.startsWith(`${name}=`)) ?? '';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 /** As a page of the service asks. */
 function asPage(service: TestService, cookie: string) {
@@ -140,7 +131,7 @@ describe('[identity §9] an OpenID Connect provider', () => {
   let service: TestService;
   const accessSeconds = 3;
   beforeAll(async () => {
-    const port = await freePort();
+    const port = await ownPort();
     provider = await startTestProvider([`http://127.0.0.1:${port}/session/callback`], accessSeconds);
     folders = testFolders(virtualSite);
     service = await startTestService(folders, {

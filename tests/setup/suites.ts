@@ -31,6 +31,7 @@ const serving = [
   'modbus-server',
   'mqtt-broker',
   'oidc-provider',
+  'own-port',
   'postgres-server',
   'processing-gateway',
   'raw-server',
