@@ -38,17 +38,7 @@ function faults({ path, text }: SourceFile): string[] {
 describe('the contract', () => {
   test('its pages were found, each section numbered once', () => {
     expect([...sections.keys()].toSorted()).toEqual(
-      [
-        'alarms',
-        'audit',
-        'data-processing',
-        'extensions',
-        'identity',
-        'platform',
-        'points',
-        'processor',
-        'rules',
-      ].toSorted(),
+      ['alarms', 'audit', 'data-processing', 'identity', 'platform', 'points', 'processor', 'rules'].toSorted(),
     );
     for (const [page, numbers] of sections) expect([page, new Set(numbers).size]).toEqual([page, numbers.length]);
   });
