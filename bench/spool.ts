@@ -1,5 +1,5 @@
 /**
- * What an outage of the database costs the event loop (docs/guides/several-machines.md): the longest time for which it stands still
+ * What an outage of the database costs the event loop (docs/guides/several-machines.md): the longest time for which it is blocked
  * while readings and executions are kept in files, and while the files are stored in PostgreSQL, beside the lease of a process that
  * controls, which lives on the same loop. `npm run bench spool`; the server comes with the tests.
  */

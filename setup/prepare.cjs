@@ -1,7 +1,7 @@
 /**
  * `npm run prepare`, which `npm ci` runs at its end, by whatever Node runs npm: checks the Node that npm has brought against
  * the digest that is pinned here, before anything runs by it, and then has the console built. Without the packages of
- * development (`--omit=dev`) there is nothing to check and nothing to build with: that is said, and is no error.
+ * development (`--omit=dev`) there is nothing to check and nothing to build with: that is said, and is not an error.
  */
 const { createHash } = require('node:crypto');
 const { existsSync, readFileSync } = require('node:fs');

@@ -1,4 +1,4 @@
-/** The forecaster as it is used: a process of its own, asked over HTTP, its time taken where the caller stands. */
+/** The forecaster as it is used: a process of its own, called over HTTP, with the time measured by the caller. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,7 +96,7 @@ async function portOf(child: ChildProcess): Promise<string> {
 }
 
 function forecastOf(result: ProcessingResult, { quantiles, series, origin }: ScoreCase): ScoredForecast {
-  // Anything else than a produced forecast is no forecast of the models.
+  // Anything else than a produced forecast is not a forecast of the models.
   if (result.status !== 'produced')
     throw new Error(`${series} ${origin}: ${result.status} ${result.warnings.join(' ')}`);
   const { points } = result.output;

@@ -53,7 +53,7 @@ describe('[alarms §4.3] alarms on the live stream', () => {
     stopOne();
     change(alarm('b', 'shelved'));
     expect([sent.length, listeners.size]).toEqual([1, 0]);
-    expect(() => feed.follow(['c'], push)).toThrow('there is no alarm c');
+    expect(() => feed.follow(['c'], push)).toThrow('unknown alarm c');
   });
 
   test('a reader without room gets the newest state of each alarm when it has room again', () => {

@@ -14,8 +14,7 @@ export function createAlarmFeed(keeper: Pick<AlarmKeeper, 'list' | 'onChange'>, 
     follow(channels, push) {
       const known = new Set(keeper.list().map(({ id }) => id));
       const unknown = channels?.find((id) => !known.has(id));
-      if (unknown !== undefined)
-        throw new Fault('invalid-input', `message /data/channels: there is no alarm ${unknown}`);
+      if (unknown !== undefined) throw new Fault('invalid-input', `message /data/channels: unknown alarm ${unknown}`);
       const wanted = channels === undefined ? null : new Set(channels);
       const reader = new AlarmReader(push, clock);
       const stop = keeper.onChange((changed) => reader.take(changed.filter(({ id }) => wanted?.has(id) ?? true)));

@@ -26,7 +26,7 @@ describe('[alarms §2.1] thresholds and delays', () => {
     );
   });
 
-  test('a condition holds after its delay, to the millisecond, and an interruption begins it anew', () => {
+  test('a condition holds after its delay, to the millisecond, and an interruption begins it again', () => {
     const start = { raw: false, sinceMs: 0, holds: false };
     const seen = seenNow(start, true, 100, 50);
     expect(seen.holds).toBe(false);

@@ -229,7 +229,7 @@ export class AlarmKeeper {
   ): Promise<AlarmState> {
     return this.#inTurn(async () => {
       const known = this.#alarms.get(id);
-      if (known === undefined) throw new Fault('not-found', `there is no alarm ${id}`);
+      if (known === undefined) throw new Fault('not-found', `unknown alarm ${id}`);
       await this.#save();
       const atMs = this.#parts.clock.wallMs();
       const changes = await this.#parts.store.change([id], (stored) => {

@@ -4,7 +4,7 @@ import { defaultsOf, limit } from '../base/limits.ts';
 import { strict } from '../base/schema.ts';
 
 export const alarmLimitsSchema = strict({
-  interval_ms: limit(1000, [100, 60_000], 'time between two looks at the conditions of all alarms'),
+  interval_ms: limit(1000, [100, 60_000], 'interval at which all alarm conditions are evaluated'),
   probe_interval_ms: limit(10_000, [1000, 600_000], 'time between two tries of database, audit log and disk'),
   probe_timeout_ms: limit(5000, [100, 60_000], 'time after which a try counts as failed'),
   channel_offline_ms: limit(5000, [0, 86_400_000], 'time for which a channel must be offline'),

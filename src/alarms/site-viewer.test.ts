@@ -64,7 +64,7 @@ describe('[alarms §2] the view of a site', () => {
     expect(slow).toEqual([false, false, false, false, false, true, false]);
   });
 
-  test('`probe_timeout_ms`: an audit log that does not answer takes no event, and the other views go on', async () => {
+  test('`probe_timeout_ms`: an audit log that does not answer cannot store an event, and the other views continue', async () => {
     const { clock, viewer } = bench({ auditWritable: () => new Promise(() => undefined) });
     const settle = async (): Promise<void> => {
       for (let turn = 0; turn < 50; turn++) await Promise.resolve();

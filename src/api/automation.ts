@@ -96,7 +96,7 @@ export const automation = {
   }),
   shadowReport: automationQuery({
     name: 'automation.rule.shadow-report',
-    summary: 'Compare what a rule in shadow decided with what another rule did',
+    summary: 'Compare the runs of a rule in shadow with those of another rule',
     path: '/rules/:id/shadow-report',
     params: wire.ruleParams,
     query: wire.shadowReportQuery,
@@ -117,7 +117,7 @@ export const automation = {
   }),
   variables: automationQuery({
     name: 'automation.rule.variables',
-    summary: 'Read what a rule reads, with live values',
+    summary: 'Read the inputs of a rule with live values',
     path: '/rules/:id/variables',
     params: wire.ruleParams,
     query: wire.noQuery,

@@ -27,7 +27,7 @@ export interface Capability {
   readonly permission: Permission | null;
   readonly confirmation: 'never' | 'policy' | 'always';
   /**
-   * Where the second confirmation stands: in the body, in the body or the query (DELETE), or nowhere because the
+   * Place of the second confirmation: in the body, in the body or the query (DELETE), or nowhere because the
    * header suffices.
    */
   readonly confirmedIn: 'body' | 'body-or-query' | 'header';

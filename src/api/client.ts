@@ -283,7 +283,7 @@ function unexpected(response: Response, message: string): ApiError {
     message,
     status: response.status,
     correlationId: response.headers.get('x-correlation-id'),
-    // What stands between us and the service says so with these.
+    // A proxy in front of the service answers with these.
     retryable: response.status === 502 || response.status === 503 || response.status === 504,
     retryAfterMs: null,
     details: {},

@@ -304,7 +304,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'identity.session.read': [{ name: 'who is signed in' }],
   'identity.user.list': [{ name: 'accounts' }],
   'identity.token.revoke': [
-    { name: 'all tokens of somebody', body: { subject: 'ada', reason: 'has left', ...confirmed } },
+    { name: 'all tokens of a subject', body: { subject: 'ada', reason: 'has left', ...confirmed } },
   ],
   'identity.user.add': [{ name: 'an engineer', body: { name: 'ada', role: 'Engineer', ...confirmed } }],
   'identity.user.reset': [{ name: 'a new password', params: { name: 'ada' }, body: confirmed }],

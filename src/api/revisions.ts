@@ -124,7 +124,7 @@ export const revisions = {
   }),
   draftDifference: automationQuestion({
     name: 'automation.rule.diff-draft',
-    summary: 'Say what a draft would change, without storing it',
+    summary: 'Compare a draft with a revision, without storing it',
     path: '/rules/:id/diff',
     params: wire.ruleParams,
     query: wire.noQuery,

@@ -48,7 +48,7 @@ export const ruleFiles = {
   plan: {
     ...automationQuestion({
       name: 'automation.rule.plan',
-      summary: 'Say what the rules of a folder would change, without storing them',
+      summary: 'Plan the changes of a folder of rule files, without storing them',
       path: '/rules/plan',
       params: wire.noParams,
       query: wire.noQuery,

@@ -49,7 +49,7 @@ const difference = strict({
 export const site = {
   changes: automationQuery({
     name: 'automation.site.changes',
-    summary: 'List what a reload of the site file would change, and what stops it',
+    summary: 'List the changes that a reload of the site file would make, and the reasons that prevent it',
     path: '/site/changes',
     params: wire.noParams,
     query: wire.noQuery,
@@ -81,7 +81,7 @@ export const site = {
   }),
   previewPoints: automationQuestion({
     name: 'automation.site.preview-points',
-    summary: 'Show the lines that new points would add to the site file, and what is wrong with them',
+    summary: 'Preview the lines that new points add to the site file, with errors',
     path: '/site/points/preview',
     params: wire.noParams,
     query: wire.noQuery,

@@ -27,7 +27,7 @@ describe('the checkpoint file', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test('[audit §7] torn at every byte of its last line it is repaired, and goes on', () => {
+  test('[audit §7] torn at every byte of its last line it is repaired, and continues', () => {
     const [first, last] = [1, 2].map((sequence) => `${JSON.stringify(statementOf(sequence))}\n`);
     for (let kept = 0; kept <= (last ?? '').length; kept++) {
       writeFileSync(path, `${first}${(last ?? '').slice(0, kept)}`);

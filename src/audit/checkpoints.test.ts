@@ -177,7 +177,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     ]);
   });
 
-  test('a file that cannot be written is reported; the service goes on', async () => {
+  test('a file that cannot be written is reported; the service continues', async () => {
     await fillTrail(trail, 2);
     const clock = { ...time, soon: systemClock.soon };
     mkdirSync(file());

@@ -51,7 +51,7 @@ export function gatherEvidence(sources: EvidenceSources): Evidence {
   const note = sources.anchor === null ? null : noteIn(sources.anchor);
   const external = readFileOf(note === null ? sources.anchor : null, 'the anchor', problems);
   if (sources.anchor !== null && note === null && external.length === 0)
-    problems.push('the anchor holds no checkpoint');
+    problems.push('the anchor contains no checkpoint');
   const local = readFileOf(sources.checkpoints, 'the checkpoint file', problems);
   const own = sources.ownKey === null ? local.map((statement) => statement.key) : [sources.ownKey];
   const candidates = [sources.keys, external.map((statement) => statement.key), own];
@@ -95,7 +95,7 @@ export function rootOf(noteText: string | undefined, external: boolean): RootAnc
 function readFileOf(text: string | null, what: string, problems: string[]): readonly Statement[] {
   if (text === null) return [];
   const { statements, badLines } = readCheckpoints(text);
-  if (badLines.length > 0) problems.push(`${what} has lines that nobody signed: ${badLines.slice(0, 10).join(', ')}`);
+  if (badLines.length > 0) problems.push(`${what} has unsigned lines: ${badLines.slice(0, 10).join(', ')}`);
   return statements;
 }
 

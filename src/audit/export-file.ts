@@ -268,7 +268,7 @@ class LineVerifier implements ExportVerifier {
 
   #keep({ tree, from, hashes }: Static<typeof leavesSchema>): void {
     const bytes = fromBase64(hashes);
-    if (bytes === null || this.#open === null) this.#problems.push(`line ${this.#lines} holds no hashes of a chain`);
+    if (bytes === null || this.#open === null) this.#problems.push(`line ${this.#lines} contains no hashes of a chain`);
     else this.#open.keep(tree, { from, hashes: splitHashes(bytes) });
   }
 }

@@ -88,7 +88,7 @@ export class FullCheck {
     const broken = verifier.finish().find((part) => part.broken !== null && part.acknowledgedBy === null)?.broken;
     const wrong = broken ?? problems.map((reason) => ({ sequence: 1, reason }))[0];
     if (wrong === undefined) breaks.nothing('full-check', origin);
-    // Retention that removed events meanwhile is no break; the next check sees its mark.
+    // Retention that removed events meanwhile is not a break; the next check sees its mark.
     else if ((await this.#marks(chain)).length === marked.length) {
       breaks.found('full-check', { origin, sequence: wrong.sequence, reason: wrong.reason });
       log.error('the audit log is broken', { ...owner, sequence: wrong.sequence, reason: wrong.reason });

@@ -20,7 +20,7 @@ export const auditLimitsSchema = strict({
     'time between two checks of every stored event while the service runs',
   ),
   retention_days: limit(0, [0, 36_500], 'age at which events are removed; 0 keeps everything'),
-  retention_interval_ms: limit(3_600_000, [1000, 86_400_000], 'time between two looks for events that are too old'),
+  retention_interval_ms: limit(3_600_000, [1000, 86_400_000], 'interval at which expired events are removed'),
   retention_batch: limit(1000, [1, 100_000], 'events removed in one transaction'),
   access_events_max: limit(
     0,
@@ -30,7 +30,7 @@ export const auditLimitsSchema = strict({
   scan_window: limit(
     5000,
     [1, 1_000_000],
-    'events that a search of several filters looks at before other work gets its turn',
+    'events that a search with several filters reads before it yields to other work',
   ),
 });
 

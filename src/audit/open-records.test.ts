@@ -65,7 +65,7 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect([await close(631_000), await close(631_000)]).toEqual([1, 0]);
   });
 
-  test('are looked for in windows, each a transaction of its own, and a look that ends early goes on where it ended', async () => {
+  test('are looked for in windows, each a transaction of its own, and a look that ends early continues where it ended', async () => {
     await fillTrail(trail, 5001);
     const stop = new AbortController();
     const asked = { ...trail, scope: testScope, onAppended: () => stop.abort() };

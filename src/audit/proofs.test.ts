@@ -245,7 +245,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
       holds: false,
       reason: 'the witness w3 did not cosign the checkpoint',
     });
-    // A process that starts anew learns from the witness what it saw.
+    // A process that starts again learns from the witness what it saw.
     await fillTrail(trail, 400);
     const fresh = testSigner(trail, { key, clock: systemClock, witnesses, required: 2, ask });
     expect(await check(await fresh.proofs.inclusion(testScope, 403), null, verifiers)).toMatchObject({ holds: true });

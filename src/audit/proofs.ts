@@ -42,8 +42,7 @@ export class AuditProofs {
   async checkpoint(scope: AuditScope, log: AuditLogName): Promise<PublishedHead> {
     const tree = (await this.#trees(scope, log)).at(-1);
     const head = tree === undefined ? null : await this.#parts.published.newest(tree);
-    if (head === null)
-      throw new Fault('no-checkpoint', 'there is no checkpoint that meets the policy of this site yet');
+    if (head === null) throw new Fault('no-checkpoint', 'no checkpoint meets the policy of this site yet');
     return head;
   }
 
@@ -61,7 +60,7 @@ export class AuditProofs {
     const at = all.findLastIndex(({ first }) => first <= sequence);
     const tree = all[at];
     if (row === null || tree === undefined)
-      throw new Fault('not-found', `there is no event ${sequence} in the tree of this log`);
+      throw new Fault('not-found', `no event ${sequence} in the tree of this log`);
     const index = sequence - tree.first;
     const head = await this.#covering(owner, tree, index, at === all.length - 1);
     const { proofs } = trees.proofs(tree, head.size);
@@ -77,7 +76,7 @@ export class AuditProofs {
   async consistency(scope: AuditScope, log: AuditLogName, from: number, to: number | null): Promise<ConsistencyProof> {
     const tree = (await this.#trees(scope, log)).at(-1);
     const signed = this.#parts.checkpointer.signedSize({ log, ...scope });
-    if (tree === undefined || signed === null) throw new Fault('no-checkpoint', 'there is no checkpoint yet');
+    if (tree === undefined || signed === null) throw new Fault('no-checkpoint', 'no checkpoint yet');
     const end = to ?? signed;
     if (from > end) throw new Fault('invalid-input', `from must be ${end} or less`);
     if (end > signed)

@@ -116,7 +116,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     expect(await range()).toEqual([21, 52, null, []]);
   });
 
-  test('all events too old: those that record the marks stay, and the sequence goes on', async () => {
+  test('all events too old: those that record the marks stay, and the sequence continues', async () => {
     await tenADay(2);
     trail.clock.setWall(begin + 100 * dayMs);
     expect(await sweep(3)).toBe(20);

@@ -47,7 +47,7 @@ export function auditKey(dataFolder: string): AuditKey {
   if (readIfThere(key) === null && (readIfThere(checkpoints) ?? '') !== '')
     throw new Error(
       'audit-key.pem is missing beside audit-checkpoints.jsonl: restore it from a backup. To go on without it, move ' +
-        'audit-checkpoints.jsonl away; what it covers is then no longer vouched for by this data dir',
+        'audit-checkpoints.jsonl away; this data dir then has no proof for the events it covers',
     );
   const pem = readOrMake(key, () =>
     generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

@@ -1,4 +1,4 @@
-/** Every attack on the log that [audit §7] names is caught, with the first bad sequence; what is not covered is told. */
+/** Every attack on the log that [audit §7] names is caught, with the first bad sequence; uncovered events are reported. */
 import { sign } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { canonicalJson } from '../base/canonical-json.ts';
@@ -46,7 +46,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     return copy;
   };
 
-  /** A line of a checkpoint file: the chain as it stands now, or at `sequence`. */
+  /** A line of a checkpoint file: the chain as it is now, or at `sequence`. */
   const checkpoint = async (sequence?: number, by = key): Promise<string> => {
     const scan = await scanAudit(trail.place, siteSchema);
     const events = (await Array.fromAsync(scan.events(1, false))).flat();
@@ -87,7 +87,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     return verifier.finish();
   };
 
-  test('a log that nobody touched verifies; what no anchor covers yet is told', async () => {
+  test('a log that nobody touched verifies; events without an anchor are reported', async () => {
     await fillTrail(trail, 30);
     const anchor = await checkpoint(20);
     const report = await verify({ anchor, checkpoints: await checkpoint() });
@@ -223,7 +223,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect((await verify()).chains[0]).toMatchObject({ broken: null, coveredLocally: 0, coveredExternally: 0 });
   });
 
-  test('a whole older copy put back, and one that went on from there', async () => {
+  test('a whole older copy put back, and one that continued from there', async () => {
     await fillTrail(trail, 8);
     const older = await copied();
     const early = await checkpoint(5);
@@ -268,7 +268,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect(
       (await verify({ anchor: anchor.replace('"sequence":"5"', '"sequence":"4"') })).problems.length,
     ).toBeGreaterThan(0);
-    expect((await verify({ anchor: '' })).problems).toEqual(['the anchor holds no checkpoint']);
+    expect((await verify({ anchor: '' })).problems).toEqual(['the anchor contains no checkpoint']);
     expect((await verify({ anchor: 'no json' })).problems).toHaveLength(2);
   });
 

@@ -165,7 +165,7 @@ export async function cosignedRoots(
 export function strangeAnchors({ roots }: Evidence, origins: ReadonlySet<string>): string[] {
   return roots
     .filter(({ origin, external }) => external && !origins.has(origin))
-    .map(({ origin }) => `the anchor is of ${origin}, which is no log of this trail`);
+    .map(({ origin }) => `the anchor is of ${origin}, which is not a log of this site`);
 }
 
 /** Chains that an anchor knows and nobody else. */

@@ -1,5 +1,5 @@
 /**
- * Carries out what stands above the rules [points §7]: writes overrides, brings an actuator back inside its limits, ends what has
+ * Enforces overrides and limits [points §7]: writes overrides, brings an actuator back inside its limits, ends what has
  * reached its end, and keeps the account of who holds each point. The engine calls it at each cycle, before rules run.
  */
 import { Fault } from '../base/fault.ts';
@@ -211,7 +211,7 @@ export class AuthorityKeeper {
     if (point === undefined) return;
     ladder.ownership.left(point.index, grant.id, now);
     const override = ladder.authority.overrideOf(point.index);
-    // Behind a limit that ends stands the override that it clamped.
+    // When a limit ends, the override that it clamped applies again.
     if (override !== null) ladder.ownership.took(point.index, overrideOwner(override), undefined, now);
   }
 

@@ -131,7 +131,7 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
   return successText(`{"list":[${list.join(',')}],${JSON.stringify(pages).slice(1)}`);
 }
 
-/** The list stands without the engine: a status that cannot be had is null. */
+/** The list works without the engine: an unavailable status is null. */
 async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]): Promise<readonly string[]> {
   try {
     const text = await parts.engine.ask('explainAsText', { ruleIds: rows.map((row) => row.id) });

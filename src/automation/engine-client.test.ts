@@ -118,7 +118,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   /** Its answer comes when the record is stored. */
   const execute = (): Promise<ExecutionRecord> => turnUntil(clock, client.execute(1, 'correlation-1'));
   const outcomeOf = async (): Promise<string> => (await execute()).outcome;
-  /** The engine has been started anew, and has read the states of its rules. */
+  /** The engine has been started again, and has read the states of its rules. */
   const startedAgain = async (): Promise<void> => {
     await pass(automationLimits.engine_restart_ms);
     await expect.poll(() => starts).toBe(2);
@@ -280,7 +280,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(seen.map((record) => record.rule_id)).toEqual([2]);
   });
 
-  test('a dead engine is started again with all rules, and cooldowns go on where they were', async () => {
+  test('a dead engine is started again with all rules, and cooldowns continue where they were', async () => {
     stored = [rule(1)];
     await client.open();
     write(20);
@@ -354,7 +354,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await client.ask('writers', { points: [0] })).toEqual([]);
   });
 
-  test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
+  test('a standby has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
     const states = createRunStore(database);
     // Of a rule that is no more: whoever controls removes it.
@@ -408,7 +408,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await outcomeOf()).toBe('no_action');
   });
 
-  test('parameters that it has already are no reason to compile every rule anew', async () => {
+  test('unchanged parameters do not recompile rules', async () => {
     stored = [rule(1)];
     await client.standBy();
     const report = await client.reload();
@@ -420,7 +420,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     [true, 1],
     [false, 2],
   ])(
-    'rules that cannot be read now: an engine that is asked again (%s) goes on, another one is started anew',
+    'rules that cannot be read now: an engine that is asked again (%s) continues, another one is started again',
     async (reloads, expected) => {
       client = make(reloads);
       stored = [rule(1)];

@@ -54,9 +54,9 @@ export interface EngineClientParts {
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
   /** Overrides and limits reached their end; each is reported again after a restart until it is forgotten. */
   readonly onGrantsEnded: (ended: readonly EndedGrant[]) => void;
-  /** A fresh engine runs: whatever it must be told again is told now. */
+  /** Called when a new engine runs, to send it the watched rules again. */
   readonly onStart: () => void;
-  /** `reload` is called again and again: an engine goes on with the rules it has while newer ones cannot be read. */
+  /** `reload` is called again and again: an engine continues with the rules it has while newer ones cannot be read. */
   readonly reloads?: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface EngineClient {
   watch(ruleIds: readonly number[]): void;
   restarts(): number;
   readonly tickIntervalMs: number;
-  /** Stores what waits and ends the thread. */
+  /** Stores pending executions and ends the thread. */
   close(): Promise<void>;
 }
 
@@ -94,8 +94,8 @@ export interface ContendingEngine extends EngineClient {
   /** Rules run. */
   run(): Promise<void>;
   /**
-   * Ends the thread, with what waits stored; does `between`, which returns the parameters in force from then on; and starts another
-   * one, which goes on where this one ended. Meanwhile no rule runs.
+   * Stores pending executions, ends the thread, and runs `between`, which returns the parameters in force from then on; and starts another
+   * one, which continues where this one ended. Meanwhile no rule runs.
    */
   renew(between: () => Promise<Readonly<Record<string, Parameter>>>): Promise<ReloadReport>;
 }
@@ -213,7 +213,7 @@ class RestartedEngine implements ContendingEngine {
   }
 
   watch(ruleIds: readonly number[]): void {
-    // Without an engine there is nothing to watch; a new one is told when it starts.
+    // Without an engine there is nothing to watch; a new one gets the list at its start.
     this.#current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {
       this.#log.warn('could not tell the engine which rules to watch', { error: String(error) });
     });
@@ -336,7 +336,7 @@ class RestartedEngine implements ContendingEngine {
     return report;
   }
 
-  /** An engine that does not do as it is told would run on as it was: it is ended and started anew. */
+  /** An engine that does not answer may still run the old rules: end it and start a new one. */
   async #orEnd<T>(target: Running, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -30,7 +30,7 @@ export interface EngineRule {
 /** Rules to be compiled before they become part of the set. */
 export interface StagedRules {
   readonly rows: readonly EngineRule[];
-  /** Rules that the engine holds and that are compiled anew, because parameters change. */
+  /** Rules that the engine holds and that are recompiled, because parameters change. */
   readonly ids?: readonly number[];
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
@@ -42,7 +42,7 @@ export interface RuleSetChange {
   readonly removed: readonly number[];
   /** More rules are to come: stored states that no rule has claimed yet are kept. */
   readonly partial?: boolean;
-  /** Present when the site's parameters were read anew. */
+  /** Present when the site's parameters were read again. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
@@ -144,7 +144,7 @@ export interface EngineTerm {
 }
 
 export type EngineMethods = {
-  /** Compiles rules in bounded turns; ticks go on meanwhile. */
+  /** Compiles rules in bounded turns; ticks continue meanwhile. */
   readonly stage: (rules: StagedRules) => null;
   /** Before `adopt` the rules are only compiled. */
   readonly reload: (change: RuleSetChange) => ReloadReport;
@@ -181,7 +181,7 @@ export type EngineMethods = {
   readonly authority: (question: { readonly points: readonly number[] }) => PointAuthority[];
   /** Live values and channels now; null when no consistent copy could be had. */
   readonly sample: (question: null) => TableSample | null;
-  /** Stops the ticks and stores what waits; returns how many executions the store did not take. */
+  /** Stops the ticks and stores pending executions; returns the number that could not be stored. */
   readonly drain: (question: null) => number;
   /** Keeps these, one file a call, which bounds how long a call takes; returns how many are left. */
   readonly keep: (question: null) => number;

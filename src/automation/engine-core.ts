@@ -56,7 +56,7 @@ export interface EngineSetup {
 }
 
 export interface EngineCore {
-  /** Ends at once, as a thread that dies: what waits is not stored. */
+  /** Ends at once, as a crashed thread does: pending executions are not stored. */
   stop(): Promise<void>;
 }
 
@@ -298,7 +298,7 @@ async function assemble(parts: AssemblyParts) {
   return { engine, keeper, recorder, records, bell };
 }
 
-/** Holds and write budgets go on where they were [rules §6.2]; of a point that the site has no more, nothing is left. */
+/** Holds and write budgets continue where they were [rules §6.2]; of a point that the site has no more, nothing is left. */
 function restoreClaims(arbiter: Arbiter, claims: readonly ClaimRow[], catalogue: SiteCatalogue, clock: Clock): void {
   const byKey = new Map(claims.map(({ point, state }) => [point, state]));
   for (const point of catalogue.points) {

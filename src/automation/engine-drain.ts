@@ -5,7 +5,7 @@ import type { Caller } from '../base/thread.ts';
 import type { EngineEvent, EngineMethods } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
 
-/** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
+/** Of `engine_call_timeout_ms`, the share reserved for the final flush, so that a stop takes at most as long as a call. */
 const closingShare = 0.5;
 
 /** Whatever an engine could not store is kept, or said to be lost. */

@@ -233,7 +233,7 @@ describe('[rules §6.2] cycles', () => {
     }
   });
 
-  test('two rules, one actuator, one cycle: the higher priority stands in 1000 of 1000 runs', () => {
+  test('two rules, one actuator, one cycle: the higher priority wins in 1000 of 1000 runs', () => {
     const { clock, engine, load, runs, set, commands } = setup();
     set(0, 20);
     load(
@@ -368,7 +368,7 @@ describe('[rules §6] scheduling', () => {
     expect(runs(1)).toHaveLength(5);
   });
 
-  test('an unchanged no_action is told from a change of outcome', () => {
+  test('an unchanged no_action is distinguished from a change of outcome', () => {
     const { clock, engine, load, set, unchangedRuns, runs } = setup();
     set(0, 1);
     load(rule(1));
@@ -528,7 +528,7 @@ describe('reload', () => {
     expect(runs(1)).toHaveLength(2);
   });
 
-  test('a reload with parameters compiles every rule anew and keeps its schedule', () => {
+  test('a reload with parameters compiles every rule again and keeps its schedule', () => {
     const { clock, engine, rules, runs, set } = setup();
     const withParameter = rule(1, {
       nodes_json: flow('x > limit', 5).replace(
@@ -605,7 +605,7 @@ describe('reload', () => {
 });
 
 describe('restart', () => {
-  test('[rules §3.4] cooldowns, intervals and last runs survive; an edited trigger starts anew', () => {
+  test('[rules §3.4] cooldowns, intervals and last runs survive; an edited trigger starts again', () => {
     const before = setup();
     before.set(0, 20);
     before.load(rule(1, { cooldown_ms: 60_000 }), rule(2, { cooldown_ms: 60_000 }));
@@ -634,7 +634,7 @@ describe('restart', () => {
     expect(after.runs(1)).toHaveLength(1);
   });
 
-  test('[rules §3.4] a cooldown stands over an edited trigger and the restart after it', () => {
+  test('[rules §3.4] a cooldown survives an edited trigger and a restart', () => {
     const before = setup();
     before.set(0, 20);
     before.load(rule(1, { cooldown_ms: 60_000 }), rule(2));

@@ -170,7 +170,7 @@ describe('[rules §8] live stream', () => {
     expect(socket.sent.map((message) => message.type)).not.toContain('rule_execution');
   });
 
-  test('a slow reader is told how many it missed, exactly, and gets the newest', async () => {
+  test('a slow reader gets the exact number of missed records, and the newest', async () => {
     const { clock, stream } = setup({ stream_buffer: 3 });
     const socket = await openSocket(stream, [1]);
     socket.buffered = automationLimits.stream_socket_bytes;

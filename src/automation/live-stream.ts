@@ -1,6 +1,6 @@
 /**
  * The live stream `/ws` [rules §8]: a client authenticates, names rules, and gets each of their execution records
- * as it happens. The engine never waits for a reader: what a slow one does not take is missed, and it is told how much.
+ * as it happens. The engine never waits for a client: a slow one misses records and receives their number.
  */
 
 import {
@@ -110,7 +110,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
   };
   const say = (client: Client, message: unknown): void => client.socket.send(JSON.stringify(message));
 
-  /** Sends what waits as far as the socket takes it; the count of missed records goes before what follows them. */
+  /** Sends pending records as far as the socket accepts them; the number of missed records precedes the next one. */
   const drain = (client: Client): void => {
     client.retry = undefined;
     if (client.state !== 'open') return;

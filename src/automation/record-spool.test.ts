@@ -47,7 +47,7 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
     expect(await createRunReader(database).page(1, undefined, 9)).toEqual([odd.record, row(1).record]);
   });
 
-  test('a line that is no execution is none', async () => {
+  test('a line that is not an execution is ignored', async () => {
     const spool = recordSpool(places.folder);
     await spool.keep([row(1)]);
     writeFileSync(join(places.folder, 'spool', 'x.jsonl'), '{"execution_id":1}\n');

@@ -32,11 +32,11 @@ export interface WriterCounts {
 export interface RecordWriter {
   /** Takes a batch and begins to store it. */
   take(batch: RecordBatch): Promise<void>;
-  /** What waits and what was lost, as far as that is known here. */
+  /** Numbers of pending and lost executions, as far as known here. */
   counts(): WriterCounts;
   /** True when every run of the rule that was taken before the call is stored; false when storing failed. */
   settled(ruleId: number): Promise<boolean>;
-  /** Stores what waits, for as long as there is time; returns the executions that neither the store nor the journal took. */
+  /** Stores pending executions until the deadline; returns those that are neither in the store nor in the journal. */
   close(): Promise<readonly RunRow[]>;
 }
 
@@ -281,7 +281,7 @@ class StoringWriter implements RecordWriter {
     else this.#schedule(this.#parts.limits.record_flush_ms);
   }
 
-  /** The last that is stored: until nothing waits, the store takes nothing more or what waits is kept elsewhere. */
+  /** The final flush: ends when nothing is pending, the store fails, or the rest is in the journal. */
   async #storeAll(): Promise<void> {
     await this.#running;
     while (!this.#isIdle()) {

@@ -44,7 +44,7 @@ function recorded(...events: (Partial<Omit<RecordedEvent, 'details'>> & { detail
 }
 
 describe('recorded rules', () => {
-  test('[audit §7] a rule as it was recorded is no finding, also after it was enabled or imported', () => {
+  test('[audit §7] a rule as it was recorded is not a finding, also after it was enabled or imported', () => {
     const created = { details: { before: null, after: view(3) } };
     expect(recorded(created).compare([stored(3)], true)).toEqual([]);
     const enabled = { action: 'automation.rule.enable', details: { after: { enabled: true, mode: 'shadow' } } };

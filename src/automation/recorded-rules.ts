@@ -1,6 +1,6 @@
 /**
  * Rules as the audit recorded them [audit §7], against the rules that are stored: one that somebody changed in the database differs
- * from the last `after`. What cannot be compared is no fault: an act that a crash left open, or one whose record retention removed.
+ * from the last `after`. What cannot be compared is not a fault: an act that a crash left open, or one whose record retention removed.
  */
 import { canonicalJson } from '../base/canonical-json.ts';
 import { isObject } from '../base/json.ts';

@@ -169,7 +169,7 @@ describe('[rules §4.5] warning: a rule subscribed to a point that it writes', (
 });
 
 describe('stored rows', () => {
-  test('what was stored is read back; a stub, a damaged text and a flow of a vanished point are no topology', () => {
+  test('what was stored is read back; a stub, a damaged text and a flow with an unknown point have no topology', () => {
     const text = deriveColumns({ flow_json: flow }, catalogue).flow?.nodes_json ?? '';
     expect([...(topologyOf(text, catalogue)?.nodes.keys() ?? [])]).toEqual(['start', 'in', 'a', 'end']);
     expect([

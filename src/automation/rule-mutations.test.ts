@@ -149,7 +149,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     expect(warningsOf(await call('enable', first, {}))).toEqual([shared('act1'), shared('act')]);
   });
 
-  test('two that are enabled at the same moment: one of the two is told', async () => {
+  test('two rules enabled at the same moment: one of them gets the warning', async () => {
     const ids = [await create(writing(write(1))), await create(writing(write(1)))];
     const answers = await Promise.all(ids.map((id) => call('enable', id, {})));
     expect(answers.flatMap((answer) => warningsOf(answer) ?? [])).toContain(shared('act'));

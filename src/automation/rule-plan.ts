@@ -1,5 +1,5 @@
 /**
- * Rules as files [rules §12]: what a folder of rules would change, and the carrying out of exactly that. The plan is made anew from the
+ * Rules as files [rules §12]: what a folder of rules would change, and the carrying out of exactly that. The plan is rebuilt from the
  * same rules when it is applied, and its digest says whether it is still the same.
  */
 import type { Static } from 'typebox';

@@ -17,7 +17,7 @@ export const stageMinimum = 4;
 export const stageMaximum = 100;
 const stageBytes = 262_144;
 
-/** Edited rules first, then enabled ones by priority: what waits longest is what does not run anyway. */
+/** Edited rules first, then enabled ones by priority: disabled rules wait longest. */
 function inLoadingOrder(held: ReadonlyMap<number, number>, a: RuleHead, b: RuleHead): number {
   return (
     Number(held.has(b.id)) - Number(held.has(a.id)) ||

@@ -90,7 +90,7 @@ async function ofDraft(parts: AutomationParts, context: CallContext): Promise<An
   return { data: succeeded(await compared(parts, row, draft)) };
 }
 
-/** Whether a rule is enabled is not part of what is restored: a running rule goes on with the old content. */
+/** Whether a rule is enabled is not part of what is restored: a running rule continues with the old content. */
 async function restore(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const { revision, expected_revision, reason } = context.body as Static<typeof revisions.restore.body>;
@@ -144,7 +144,7 @@ async function duplicate(parts: AutomationParts, context: CallContext): Promise<
 }
 
 /**
- * The columns of a kept rule, to be stored again: documents byte for byte, the topology derived anew. Throws `invalid-flow` or
+ * The columns of a kept rule, to be stored again: documents byte for byte, the topology derived again. Throws `invalid-flow` or
  * `invalid-trigger` when the site of today does not have what they name.
  */
 async function checkedContent(parts: AutomationParts, row: RuleRow) {

@@ -124,7 +124,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       return { compiled: rule.compiled, state: rule.state, isShadow: rule.row.mode === 'shadow' };
     },
     change({ changed, removed, partial, parameters }) {
-      // Other parameters compile every rule anew.
+      // Other parameters compile every rule again.
       const rows = new Map(parameters === undefined ? [] : [...rules].map(([id, { row }]) => [id, row]));
       if (parameters !== undefined) catalogue = parts.catalogueWith(parameters);
       for (const row of changed) rows.set(row.id, row);
@@ -221,7 +221,7 @@ function commands({ enabled, mode }: EngineRule): boolean {
   return enabled && mode === 'live';
 }
 
-/** What a rule goes on with that `kept` was stored of; it waits where the rule does not compile now. */
+/** What a rule continues with that `kept` was stored of; it waits where the rule does not compile now. */
 function remembered({ compiled }: LoadedRule, kept: unknown): Pick<LiveRule, 'state' | 'kept'> {
   if (compiled === null) return { state: null, kept };
   return { state: kept === null ? createRuleState(compiled) : restoreRuleState(compiled, kept), kept: null };

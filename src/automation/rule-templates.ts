@@ -46,11 +46,11 @@ async function templateNamed(parts: AutomationParts, name: string): Promise<Rule
   const ruleId = /^rule:(\d+)$/.exec(name)?.[1];
   if (ruleId !== undefined) return ofRule(parts, Number(ruleId));
   const found = packageTemplates.find((template) => template.name === name);
-  if (found === undefined) throw new Fault('not-found', `there is no template ${name}`);
+  if (found === undefined) throw new Fault('not-found', `unknown template ${name}`);
   return found;
 }
 
-/** A rule as a template; its own origin is no part of it. */
+/** A rule as a template; its own origin is not part of it. */
 async function ofRule(parts: AutomationParts, id: number): Promise<RuleTemplate> {
   const row = await parts.store.get(id);
   if (row === null) throw new Fault('not-found', `rule ${id} not found`);

@@ -37,7 +37,7 @@ test('[rules §2.6] pages of a span: the cursor counts where it is earlier, and 
   expect(await seconds({ to: at(5), before: ids[8] ?? '', limit: '1' })).toEqual([[5], 5]);
 });
 
-test('[rules §2.6] a time that is none, and a span that ends before it begins', async () => {
+test('[rules §2.6] an invalid time, and a span that ends before it begins', async () => {
   await expect(seconds({ from: 'noon' })).rejects.toThrow(/query \/from: must be RFC 3339 UTC/);
   await expect(seconds({ from: at(2), to: at(1) })).rejects.toThrow(/must not be after to/);
 });

@@ -215,7 +215,7 @@ describe('[rules §7.5] recorder', () => {
     expect(recorder.waiting()).toBe(0);
   });
 
-  test('the state of a deleted rule is removed; close stores what waits', async () => {
+  test('the state of a deleted rule is removed; close stores pending executions', async () => {
     const { recorder, transactions } = setup();
     recorder.record(runOf(1, 1), false);
     recorder.forget([9]);
@@ -230,7 +230,7 @@ describe('[rules §7.5] recorder', () => {
     expect(await close()).toEqual(['run-1']);
   });
 
-  test('close gives back what waits, and what is being stored, well before the engine is ended, also when the store never answers', async () => {
+  test('close returns pending executions well before the engine ends, even if the store never answers', async () => {
     const { recorder, faults, close, transactions, pass } = setup();
     faults.hanging = true;
     recorder.record(runOf(1, 1), false);
@@ -396,7 +396,7 @@ describe('[rules §7.5] recorder', () => {
     expect(transactions).toHaveLength(1);
   });
 
-  test('waiting for one run stores what waits beside it, unchanged runs too', async () => {
+  test('waiting for one run also stores all other pending runs', async () => {
     const { recorder, transactions, pass } = setup();
     recorder.record(runOf(1, 1), true);
     const stored = recorder.settled(1);

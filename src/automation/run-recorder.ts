@@ -26,11 +26,11 @@ export interface RunRecorder {
   owned(segments: readonly SegmentRow[]): void;
   /** True when every run of the rule that was recorded before the call is stored; false when storing failed. */
   settled(ruleId: number): Promise<boolean>;
-  /** Hands over what waits without waiting for more. */
+  /** Flushes pending executions at once. */
   hurry(): void;
   waiting(): number;
   dropped(): number;
-  /** Stores what waits, for as long as there is time; returns the executions that the store did not take. */
+  /** Stores pending executions until the deadline; returns those that could not be stored. */
   close(): Promise<readonly RunRow[]>;
 }
 

@@ -133,7 +133,7 @@ async function otherWriters(
   return writers.some(({ rule_id: other }) => other !== id) ? ['other-writers-left-out'] : [];
 }
 
-/** Which rules write these points; the answer of a backtest stands without what only the engine knows. */
+/** Which rules write these points; a backtest can be answered without the engine's part. */
 async function writersOf({ engine }: AutomationParts, points: readonly number[]) {
   return engine.ask('writers', { points }).catch((error: unknown) => {
     if (error instanceof Fault) return [];

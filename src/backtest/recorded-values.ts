@@ -60,7 +60,7 @@ class PointValues {
     const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
     this.#index = index;
     const series = { instance, point: id, ...(kind === 'action' ? { kind } : {}) };
-    // A value of a virtual channel stands until the next one, however old.
+    // A value of a virtual channel is valid until the next one, at any age.
     const sinceMs = Math.max(0, Math.floor(fromMs - recordIntervalMs - maxAgeMs));
     this.#portions = historian.readings({ series, fromMs: sinceMs, toMs });
   }

@@ -100,7 +100,7 @@ describe('sleep', () => {
     expect(clock.pendingCount()).toBe(0);
   });
 
-  test('a reason that is no error becomes one', async () => {
+  test('a reason that is not an error becomes one', async () => {
     await expect(sleep(simulatedClock(), 1, AbortSignal.abort('a text'))).rejects.toThrow(new Error('aborted'));
   });
 

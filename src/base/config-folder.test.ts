@@ -25,7 +25,7 @@ describe('files of one kind in a folder of the config dir', () => {
     expect(readConfigFolder(folder, wanted, read)).toEqual(['kinds/a.txt=1', 'kinds/b.txt=2']);
   });
 
-  test('every fault is named, and what is no file says how to go on', () => {
+  test('every fault is named, and what is not a file says how to continue', () => {
     mkdirSync(join(folder, 'a.txt'), { recursive: true });
     writeFileSync(join(folder, 'b.txt'), 'bad');
     expect(() => readConfigFolder(folder, wanted, read)).toThrow(

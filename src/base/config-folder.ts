@@ -39,7 +39,7 @@ function filesIn(folder: string, name: string): readonly string[] {
   }
 }
 
-/** Throws what is no refusal of the file system. */
+/** Throws what is not a refusal of the file system. */
 function unreadable(error: unknown, shown: string): string {
   const code = codeOf(error);
   if (code === undefined) throw error;

@@ -1,6 +1,6 @@
 /**
  * Fault: a refusal with a code of one table. What the code means on the wire (HTTP status, whether a retry can
- * help) stands here and nowhere else [platform §2.1]. A bug is not a Fault: it throws a plain Error.
+ * help) is defined only here [platform §2.1]. A bug is not a Fault: it throws a plain Error.
  */
 
 interface FaultKind {

@@ -23,7 +23,7 @@ async function run(source: string): Promise<{ posted: unknown[]; error: string |
   });
 }
 
-test('an error in a timer, a promise or a callback of named work is reported with the name, and the thread goes on', async () => {
+test('an error in a timer, a promise or a callback of named work is reported with the name, and the thread continues', async () => {
   const { posted, error } = await run(`
     isolated('a', () => void setTimeout(() => { throw new Error('timer'); }, 1));
     isolated('b', () => void Promise.resolve().then(() => { throw new Error('promise'); }));

@@ -29,7 +29,7 @@ function setup(refusal?: string) {
 }
 
 describe('a task that is done again and again', () => {
-  test('goes on after failures until it is cancelled', async () => {
+  test('continues after failures until it is cancelled', async () => {
     const { clock, timer, state, round } = setup();
     await round(new Error('broken'));
     await round();
@@ -59,7 +59,7 @@ describe('a task that is done again and again', () => {
     expect([state.runs, clock.pendingCount()]).toEqual([3, 0]);
   });
 
-  test('an error is told once, and again when it comes back after a success', async () => {
+  test('an error is logged once, and again when it returns after a success', async () => {
     const { told, round } = setup();
     for (const message of ['broken', 'broken', 'other', 'other']) await round(new Error(message));
     expect(told).toEqual(['Error: broken', 'Error: other']);
@@ -74,7 +74,7 @@ describe('a task that is done again and again', () => {
     expect(told).toEqual([]);
   });
 
-  test('unless it keeps what should not be kept for long: then it is told once with its cause, and again after a success', async () => {
+  test('unless it keeps what should not be kept for long: then it is logged once with its cause, and again after a success', async () => {
     const { told, round } = setup('it waits');
     const away = new Fault('storage-unavailable', 'away', { cause: new Error('no such host') });
     for (const error of [away, away, undefined, away]) await round(error);

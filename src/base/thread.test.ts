@@ -191,7 +191,7 @@ describe('a bug in the thread', () => {
     expect((await crashed).message).toContain('/secret/path');
   });
 
-  test('[rules §2.6] an error in a question is reported, answered as an internal error, and the thread goes on', async () => {
+  test('[rules §2.6] an error in a question is reported, answered as an internal error, and the thread continues', async () => {
     const { port1: near, port2: far } = new MessageChannel();
     closers.push(() => near.close());
     const heard: unknown[] = [];

@@ -84,7 +84,7 @@ export function formatYaml(value: unknown): string {
 
 /**
  * Appends `values` to the list at `path`, and creates the list if it is missing. A list in block style is extended in place: all other
- * text stays byte for byte. Otherwise the document is formatted anew, with its comments and order.
+ * text stays byte for byte. Otherwise the document is formatted again, with its comments and order.
  */
 export function appendToYaml(text: string, path: readonly (string | number)[], values: readonly unknown[]): string {
   if (values.length === 0) return text;
@@ -92,7 +92,7 @@ export function appendToYaml(text: string, path: readonly (string | number)[], v
   const document = parseDocument(text, options);
   if (document.getIn(path) === undefined) document.setIn(path, document.createNode([]));
   const list = document.getIn(path, true);
-  if (!isSeq(list)) throw new Error(`there is no list at ${path.join('/')}`);
+  if (!isSeq(list)) throw new Error(`expected a list at ${path.join('/')}`);
   const inPlace = withEntryLines(text, list, values);
   // A list in brackets grows into lines of its own.
   list.flow = false;

@@ -33,7 +33,7 @@ import { type StorageLimits, storageLimits, storageLimitsSchema } from '../stora
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The start cannot go on; the message is the one line that the operator sees. */
+/** The start cannot continue; the message is the one line that the operator sees. */
 export class StartError extends Error {
   constructor(message: string) {
     super(message);
@@ -181,7 +181,7 @@ export function readLimits(configDir: string): ServiceLimits {
 
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   const text = readOptional(join(configDir, siteFile));
-  if (text === null) throw new StartError(`there is no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
+  if (text === null) throw new StartError(`no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
   return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
 }
 

@@ -9,7 +9,7 @@ import { isForOperator } from './config.ts';
 import { readForecasterConfig } from './forecaster-config.ts';
 import { packageVersion } from './version.ts';
 
-/** Answers under way when the process is told to stop may take this long; the process is gone within 10 s. */
+/** Answers in progress at a stop signal may take this long; the process is gone within 10 s. */
 const graceMs = 8000;
 const stopDeadlineMs = 9500;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npm run processor:contract`: writes the made files of docs/processor-contract (schemas and examples) anew. */
+/** `npm run processor:contract`: writes the made files of docs/processor-contract (schemas and examples) again. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

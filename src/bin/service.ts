@@ -88,7 +88,7 @@ export interface RunningService {
   readonly log: Log;
   /** `METHOD path` of every route. */
   readonly routes: ReadonlySet<string>;
-  /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
+  /** Stops accepting requests, finishes open ones, flushes pending data, ends the threads. */
   stop(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ export async function startService(config: ServiceConfig): Promise<RunningServic
     // The words of a request, which a full disk refuses too, say nothing to who starts the service.
     if (config.databaseUrl === null && error instanceof Fault && error.code === 'storage-unavailable')
       throw new StartError(
-        `the data dir ${config.dataDir} takes no writes: free disk space, or make it writable, then start again`,
+        `cannot write to the data dir ${config.dataDir}: free disk space, or make it writable, then start again`,
       );
     throw error;
   }

@@ -1,4 +1,4 @@
-/** site.yaml beside a running service [points §1.3]: read and checked anew, and written by an operation that was confirmed and recorded. */
+/** site.yaml beside a running service [points §1.3]: read and checked again, and written by an operation that was confirmed and recorded. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../base/fault.ts';

@@ -1,6 +1,6 @@
 /**
  * A changed site file, taken up by a service that runs [points §1.3]: everything is checked before anything is touched, then the
- * engine ends, devices go on with what is new, and an engine of the new site goes on where the old one ended.
+ * engine ends, devices continue with what is new, and an engine of the new site continues where the old one ended.
  */
 import { overlaid } from '../automation/parameters.ts';
 import type { ParameterStore } from '../automation/store/parameter-store.ts';

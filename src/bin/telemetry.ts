@@ -7,7 +7,7 @@ import { leftOut, optionalLibrary } from '../base/optional-library.ts';
 import { type Environment, StartError } from './config.ts';
 
 export interface Telemetry {
-  /** Sends what waits; never fails. */
+  /** Flushes pending spans; never fails. */
   stop(): Promise<void>;
 }
 

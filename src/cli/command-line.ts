@@ -17,8 +17,8 @@ export interface CommandLine {
   readonly interrupted: AbortSignal;
 }
 
-export const jsonOption = ['--json', 'print what the service answered as JSON'] as const;
-export const confirmedOption = ['--confirmed', 'do it; without it the command only says what it would do'] as const;
+export const jsonOption = ['--json', 'print the answer of the service as JSON'] as const;
+export const confirmedOption = ['--confirmed', 'make the change; without it the command only explains it'] as const;
 
 /** `value` as JSON: indented for a person, in one line for a pipe. */
 export function printJson(terminal: Terminal, value: unknown): void {

@@ -27,9 +27,9 @@ import { type RemoteEnvironment, remoteOf } from './remote.ts';
 export interface ProgramParts extends SiteFileParts {
   readonly env: RemoteEnvironment;
   readonly interrupted: AbortSignal;
-  /** Resolves when the process is told to stop, which it then does in order. */
+  /** Resolves on a stop signal; the process then stops cleanly. */
   readonly untilStopped: () => Promise<void>;
-  /** Runs the service until it is told to stop. */
+  /** Runs the service until a stop signal. */
   readonly serve: () => Promise<void>;
   /** Runs the tool protocol on standard input and output until they close. */
   readonly mcp: (options: { readonly allowWrite: boolean }) => Promise<void>;
@@ -47,7 +47,7 @@ export function createProgram(parts: ProgramParts): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.error(text),
-      // Wrong usage is told by `runProgram`, like every other failure.
+      // `runProgram` reports wrong usage like every other failure.
       outputError: () => undefined,
     })
     .addHelpText(
@@ -133,5 +133,5 @@ function wrongUsage({ message }: CommanderError): CommandError {
     .replace(/^error: (command-argument value )?/, '')
     .replace(/\.?\s*$/, '')
     .replaceAll('\n', ' ');
-  return new CommandError(`${text}; add --help to see what it takes`, exitCodes.notConfirmed);
+  return new CommandError(`${text}; add --help for usage`, exitCodes.notConfirmed);
 }

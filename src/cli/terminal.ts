@@ -41,7 +41,7 @@ export function painted(terminal: Terminal, paint: Paint, text: string): string 
   return terminal.colour ? `\u001b[${paints[paint]}m${text}\u001b[0m` : text;
 }
 
-/** A line that is written over while work goes on; nothing where nobody watches. */
+/** A line that is written over while work continues; nothing where nobody watches. */
 export function showProgress(terminal: Terminal): { at(text: string): void; end(): void } {
   let shown = false;
   const clear = '\r\u001b[K';

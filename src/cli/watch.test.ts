@@ -52,13 +52,13 @@ describe('[platform §7] a service that is away while it is watched', () => {
     expect(error.trimEnd().split('\n')).toHaveLength(failuresMax - 1);
   });
 
-  test('into a pipe: one answer in between begins the count anew', async () => {
+  test('into a pipe: one answer in between begins the count again', async () => {
     const { end, out } = await watching(false, (question) => question % failuresMax !== 0, 20);
     expect(end).toBe('still watching');
     expect(out).toBe('fine\n'.repeat(4));
   });
 
-  test('on a terminal: goes on, and says since when', async () => {
+  test('on a terminal: continues, and says since when', async () => {
     const { end, error, questions } = await watching(true, (question) => question > 1, 20);
     expect([end, questions]).toEqual(['still watching', 21]);
     expect(error.trimEnd().split('\n').at(-1)).toBe(

@@ -25,7 +25,7 @@ export function watchSeconds(text: string): number {
 
 /**
  * Shows once, or until interrupted when `watch` says so. A service that goes away is waited for where a person looks on;
- * whatever reads a pipe is told after some failed attempts in a row, by the exit code of the last one.
+ * in a pipe, it ends after some failed attempts in a row with the exit code of the last one.
  */
 export async function showing(
   { terminal, clock, interrupted }: Pick<CommandLine, 'terminal' | 'clock' | 'interrupted'>,

@@ -1,4 +1,4 @@
-/** What goes on beside an engine: what it could not store is stored later, and rules that others changed are looked for. */
+/** What continues beside an engine: what it could not store is stored later, and rules that others changed are looked for. */
 import type { EngineClient } from '../automation/engine-client.ts';
 import { recordSpool } from '../automation/record-spool.ts';
 import type { RunStore } from '../automation/store/run-store.ts';

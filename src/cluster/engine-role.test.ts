@@ -141,7 +141,7 @@ test('a file of the site that cannot be read leaves the parameters as they are, 
   expect(warnings).toContain('cannot reload parameters; keeping the previous values');
 });
 
-test('[points §1.3] a site that changes is taken up by the process that controls, without a change of control', async () => {
+test('[points §1.3] a site that changes is taken up by the leader, without a change of control', async () => {
   start(async () => site.parameters);
   await expect.poll(() => recorded, patience).toEqual([1]);
   await expect.poll(async () => (await role.engine.status())?.running, patience).toBe(true);

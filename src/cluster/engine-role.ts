@@ -76,7 +76,7 @@ export interface EngineRole {
   controls(): boolean;
   /**
    * Reads what a changed site needs beside its file; throws an Error with one line for the operator. What is returned ends the engine,
-   * calls `use`, which brings the site and its parameters into force, and has devices and engine go on with it [points §1.3].
+   * calls `use`, which brings the site and its parameters into force, and has devices and engine continue with it [points §1.3].
    */
   prepare(site: Site): (use: () => Promise<ParametersInForce>) => Promise<ReloadReport | null>;
   /** Starts it; what was loaded, or null while another process controls. */
@@ -315,7 +315,7 @@ class SharedRole implements EngineRole {
     return result;
   }
 
-  /** An engine that controls is told those of the reload that changed them. */
+  /** The leader's engine gets those of the reload that changed them. */
   readonly #ownParameters = () => (this.#term === undefined ? this.#parts.parameters() : undefined);
 
   /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */

@@ -13,7 +13,7 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-describe('the engine of a process that controls', () => {
+describe('the engine of a leader', () => {
   let sent: { recipient: string; message: unknown }[] = [];
   let warnings: string[] = [];
   let watched: (readonly number[])[] = [];
@@ -121,7 +121,7 @@ describe('the engine of a process that controls', () => {
     ['points of another kind', 'writers', { points: ['1:1'] }],
     ['a rule of another kind', 'writeCycle', { ruleId: '1' }],
     ['parameters of another kind', 'reload', { parameters: { limit: 3 } }],
-    ['an error that is no refusal', 'execute', { ruleId: 1, correlationId: 'x' }],
+    ['an error that is not a refusal', 'execute', { ruleId: 1, correlationId: 'x' }],
   ] as const)('refuses %s, says so in the log, and goes on', async ([_what, method, argument]) => {
     seat.sit(engine);
     watched = [];
@@ -203,7 +203,7 @@ describe('the engine of a process that controls', () => {
     expect(await running).toEqual({ rule_id: 1 });
   });
 
-  test('all are told of a change, and whoever does not control takes it up', async () => {
+  test('all processes hear of a change, and a standby applies it', async () => {
     const changing = seat.reload({ limit: { value: 1, unit: undefined } });
     expect(announced).toEqual(['parameters']);
     reply(report);

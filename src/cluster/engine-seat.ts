@@ -40,9 +40,9 @@ export interface EngineSeatParts {
   readonly limits: AutomationLimits;
   /** Records of watched rules, wherever they ran. */
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
-  /** Another process's engine runs: whatever it must be told again is told now. */
+  /** Called when another process's engine runs, to send it the watched rules again. */
   readonly onStart: () => void;
-  /** While no engine is here: some process changed rules, or took parameters of the site anew. */
+  /** While no engine is here: some process changed rules, or took parameters of the site again. */
   readonly onChange: (what: 'rules' | 'parameters') => void;
   /** Those that another process gave the engine that is here are in force from now on. */
   readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
@@ -359,7 +359,7 @@ class ContendedSeat implements EngineSeat {
     answerCalls<SharedEngineMethods>(port, handlers, {
       refuse: (error) => {
         this.#log.warn('cannot decode a request from another process', { sender: name, error: String(error) });
-        return new Fault('engine-unavailable', 'the process that controls does not understand this request');
+        return new Fault('engine-unavailable', 'the leader does not support this request');
       },
     });
     const caller = { port, deliver: (message: unknown) => deliveries.forEach((each) => each(message)) };

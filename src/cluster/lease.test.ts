@@ -22,7 +22,7 @@ function lockHash({ limits }: PostgresPlace): string {
   return `hashtext('${limits.postgres_schema}:engine')::bigint & 4294967295`;
 }
 
-/** Sessions of those that stand by. */
+/** Sessions of the standbys. */
 function lookingAt({ limits }: PostgresPlace): string {
   const key = lockKey(limits.postgres_schema, 'engine').replaceAll("'", "''");
   return `query LIKE '%${key}%renewed_at%' AND pid <> pg_backend_pid()`;
@@ -72,7 +72,7 @@ describe('the lease of the engine', () => {
   };
   const leading = (one: Contender) =>
     expect.poll(() => one.lease.state(), { timeout: 10_000, interval: 10 }).toBe('leading');
-  /** One that leads with a gate before its database, and one that stands by without. */
+  /** A leader with a gate before its database, and a standby without. */
   const pairWithGate = async () => {
     const { gate, url, close } = await startGate(Number(new URL(place.url).port), place.url);
     closers.push(close);
@@ -128,7 +128,7 @@ describe('the lease of the engine', () => {
   });
 
   test('when the connections of all end at once, the holder has its lock again: nobody takes it while the lease lasts', async () => {
-    // Long enough for a busy machine to connect anew.
+    // Long enough for a busy machine to connect again.
     const engine_lease_ms = 1500;
     const holder = contend({ ...place, limits: { ...place.limits, engine_lease_ms, engine_renew_ms: 250 } });
     await leading(holder);
@@ -210,7 +210,7 @@ describe('the lease of the engine', () => {
     },
   );
 
-  test('an import of history that is under way goes on when control moves', async () => {
+  test('an import of history that is under way continues when control moves', async () => {
     const { gate } = await pairWithGate();
     const run = await storing('history');
     const standby = await standingBy();

@@ -1,7 +1,7 @@
 /**
  * Which of several processes controls the site (docs/guides/several-machines.md). The one that holds an advisory lock on a
  * connection of its own does, for as long as it renews its lease; each new holder raises the epoch, which fences off whatever
- * an older one still writes. The end of a lease is told by the holder's own monotonic clock, so that neither a stopped process
+ * an older one still writes. The holder's own monotonic clock decides the end of a lease, so that neither a stopped process
  * nor a database that is away can make two of them control: the next one waits until the last lease is over in any case,
  * counted on its own monotonic clock from when it last saw that lease renewed. No clock has to show the right time.
  */
@@ -121,7 +121,7 @@ class HeldLease implements EngineLease {
     this.#connection = undefined;
   }
 
-  /** Trouble is told once, not at every look. */
+  /** Log each error once, not at every attempt. */
   #note(error: unknown): void {
     const text = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     if (text !== this.#trouble) this.#log.warn('lease database not responding', { reason: text });
@@ -175,7 +175,7 @@ class HeldLease implements EngineLease {
     // What a stopped holder has begun to store would hold the epoch's row until the server gives it up, seconds later.
     if (row['released'] !== true) {
       await run(endHolder(this.#schema, 'runtime'));
-      // An import of history is no holder's: it does not look at the epoch.
+      // An import of history is not a holder's: it does not look at the epoch.
       await run(`${endHolder(this.#schema, 'history')}
         AND pid IN (SELECT pid FROM pg_locks WHERE relation = 'engine_lease'::regclass AND mode = 'RowShareLock')`);
     }
@@ -209,7 +209,7 @@ class HeldLease implements EngineLease {
           return 'unanswered';
         }
       }
-      // Not waited for until it is on disk: whoever misses a renewal that a crash of the server took back begins to count anew.
+      // Not waited for until it is on disk: whoever misses a renewal that a crash of the server took back begins to count again.
       const rows = await run(
         `UPDATE engine_lease SET renewed_at = clock_timestamp() WHERE epoch = $1
           RETURNING epoch, set_config('synchronous_commit', 'off', true)`,

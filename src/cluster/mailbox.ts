@@ -12,7 +12,7 @@ export interface Mail {
   readonly message: unknown;
 }
 
-/** What all processes of a site are told: somebody changed rules or parameters; an engine controls from now on. */
+/** Messages to all processes of a site: rules or parameters changed; a new leader. */
 const news = ['rules', 'parameters', 'engine'] as const;
 export type News = (typeof news)[number];
 

@@ -1,4 +1,4 @@
-/** Recording by the process that controls, and what becomes of readings while its database is away (docs/guides/several-machines.md). */
+/** Recording by the leader, and what becomes of readings while its database is away (docs/guides/several-machines.md). */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -86,7 +86,7 @@ const kept = (): string[] => {
   return existsSync(folder) ? readdirSync(folder) : [];
 };
 
-test('only the process that controls records: nothing before its lease, nothing after it', async () => {
+test('only the leader records: nothing before its lease, nothing after it', async () => {
   const { recording, lead, lose, reading } = rig();
   await expect(recording.append([])).rejects.toMatchObject({ code: 'storage-unavailable' });
   expect(await recording.counts()).toMatchObject({ recorded: 0 });
@@ -188,7 +188,7 @@ test('a former epoch writes nothing; what it read while it controlled is kept', 
   expect(kept()).toHaveLength(1);
 });
 
-test('a database that takes nothing leaves the file; a damaged one is told once and left', async () => {
+test('a database that takes nothing leaves the file; a damaged one is logged once and left', async () => {
   const { clock } = rig();
   const spool = historySpool(history.folder);
   const row = { series, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
@@ -203,7 +203,7 @@ test('a database that takes nothing leaves the file; a damaged one is told once 
   expect(await spool.store(history.historian, clock)).toBe(0);
 });
 
-test('that kept readings are not taken is told once', async () => {
+test('a failure to store spooled readings is logged once', async () => {
   const { clock, recording, said } = rig(
     {},
     { append: () => Promise.reject(new Fault('storage-unavailable', 'away')) },

@@ -15,7 +15,7 @@ import type { Recording } from '../historian/recorder-protocol.ts';
 export interface SharedRecording extends Recording {
   /** This process controls from now on. */
   begin(epoch: number): void;
-  /** It does not any more: what waits is kept, not stored. */
+  /** It no longer leads: pending rows are spooled instead of stored. */
   end(): Promise<void>;
 }
 

@@ -94,7 +94,7 @@ describe('[platform §4.4] a backup', () => {
     database.exec(`PRAGMA user_version = ${siteSchema.file.length + 1}`);
     database.close();
     expect(refusal(() => backUp(order()))).toMatch(
-      /data format \d+ of site; this program knows \d+: back it up with the newer program/,
+      /data format \d+ of site; this program supports \d+: back it up with the newer program/,
     );
     expect(existsSync(target)).toBe(false);
   });
@@ -109,7 +109,7 @@ describe('[platform §4.4] a backup', () => {
   test.each([
     ['a byte that changed', () => writeFileSync(join(target, 'signing-key.pem'), 'kex'), /damaged: signing-key\.pem/],
     ['a file that is missing', () => rmSync(join(target, 'plant', 'state.json')), /not whole: plant\/state\.json/],
-    ['no manifest', () => rmSync(join(target, 'backup.json')), /holds no backup/],
+    ['no manifest', () => rmSync(join(target, 'backup.json')), /contains no backup/],
     ['a manifest that is none', () => writeFileSync(join(target, 'backup.json'), '{'), /is not one/],
     [
       'a name that leads elsewhere',
@@ -125,7 +125,7 @@ describe('[platform §4.4] a backup', () => {
         const text = readFileSync(join(target, 'backup.json'), 'utf8');
         writeFileSync(join(target, 'backup.json'), text.replace(/"site": \d+/, '"site": 99'));
       },
-      /data format 99 of site; this program knows/,
+      /data format 99 of site; this program supports/,
     ],
   ])('is refused with %s, before anything is restored', (_name, damage, message) => {
     backUp(order());

@@ -1,6 +1,6 @@
 /**
  * Backups of a data dir [platform §4.4]: one consistent copy of each database while the service writes, with the
- * small files beside them, and a manifest that is written last. What has no manifest is no backup.
+ * small files beside them, and a manifest that is written last. What has no manifest is not a backup.
  */
 
 import { createHash } from 'node:crypto';
@@ -72,7 +72,7 @@ export interface BackupOrder {
   readonly onFile: (name: string) => void;
 }
 
-/** Made anew by every start, or large and of use to nobody elsewhere. */
+/** Made again by every start, or large and of use to nobody elsewhere. */
 function isLeftOut(name: string): boolean {
   return (
     name === 'service.lock' ||
@@ -86,12 +86,12 @@ function isLeftOut(name: string): boolean {
 
 export function backUp(order: BackupOrder): BackupManifest {
   const { dataDir, target } = order;
-  if (!isEmptyPlace(target)) throw new BackupError(`${target} is not empty: a backup needs a folder of its own`);
+  if (!isEmptyPlace(target)) throw new BackupError(`${target} is not empty: a backup needs an empty or new folder`);
   // Before anything is copied: this program could not vouch for what it does not know.
   const newer = databaseFormats(dataDir).find(({ found, known }) => found > known);
   if (newer !== undefined)
     throw new BackupError(
-      `the data dir has data format ${newer.found} of ${newer.name}; this program knows ${newer.known}: back it up with the newer program that wrote it`,
+      `the data dir has data format ${newer.found} of ${newer.name}; this program supports ${newer.known}: back it up with the newer program that wrote it`,
     );
   makeFolder(target);
   const names = filesOf(dataDir);
@@ -132,7 +132,7 @@ export function checkBackup(source: string): BackupManifest {
     if (!existsSync(file)) throw new BackupError(`the backup is not whole: ${name} is missing`);
     const facts = factsOf(file);
     if (facts.bytes !== bytes || facts.sha256 !== sha256)
-      throw new BackupError(`the backup is damaged: ${name} is not what was saved`);
+      throw new BackupError(`the backup is damaged: ${name} does not match its digest`);
     const damage = name.endsWith('.sqlite') ? damageOf(file) : null;
     if (damage !== null) throw new BackupError(`the backup is damaged: ${name}: ${damage}`);
   }
@@ -140,13 +140,13 @@ export function checkBackup(source: string): BackupManifest {
     const known = isDatabaseName(name) ? schemas[name].file.length : 0;
     if (format > known)
       throw new BackupError(
-        `the backup has data format ${format} of ${name}; this program knows ${known}: use the newer program`,
+        `the backup has data format ${format} of ${name}; this program supports ${known}: use the newer program`,
       );
   }
   return manifest;
 }
 
-/** Copies of an unfinished restore: what holds this folder is no data dir. */
+/** Copies of an unfinished restore: what holds this folder is not a data dir. */
 const draftName = '.restoring';
 
 export function isHalfRestored(dataDir: string): boolean {
@@ -163,7 +163,7 @@ export function restore(source: string, dataDir: string, onFile: (name: string) 
   const manifest = checkBackup(source);
   const draft = join(dataDir, draftName);
   makeFolder(draft);
-  // What an interrupted restore left; the draft last, for it says that this is no data dir.
+  // What an interrupted restore left; the draft last, for it says that this is not a data dir.
   for (const name of readdirSync(dataDir)) if (name !== draftName) rmSync(join(dataDir, name), { recursive: true });
   for (const name of readdirSync(draft)) rmSync(join(draft, name), { recursive: true });
   for (const { name } of manifest.files) {
@@ -245,7 +245,7 @@ function syncToDisk(path: string): void {
 
 function readManifest(source: string): BackupManifest {
   const file = join(source, manifestName);
-  if (!existsSync(file)) throw new BackupError(`${source} holds no backup: there is no ${manifestName} in it`);
+  if (!existsSync(file)) throw new BackupError(`${source} contains no backup: ${manifestName} is missing`);
   const value = parsed(readFileSync(file, 'utf8'));
   if (Check(manifestSchema, value)) return value;
   throw new BackupError(`the backup is damaged: its ${manifestName} is not one`);

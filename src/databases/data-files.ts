@@ -22,7 +22,7 @@ export interface DatabaseFormat {
   readonly file: string;
   /** Steps that were applied to the file. */
   readonly found: number;
-  /** Steps that this program knows. */
+  /** Steps that this program supports. */
   readonly known: number;
 }
 

@@ -61,7 +61,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     const made = new DatabaseSync(file);
     made.exec(`PRAGMA user_version = ${schemas[name].file.length + 1}`);
     made.close();
-    const line = `the ${name} database has data format ${schemas[name].file.length + 1}; this program knows ${schemas[name].file.length}: use the newer program, or restore a backup`;
+    const line = `the ${name} database has data format ${schemas[name].file.length + 1}; this program supports ${schemas[name].file.length}: use the newer program, or restore a backup`;
     expect(() => open(file)).toThrow(new Error(line));
     // The last handle to go takes the write-ahead log with it.
     expect(readdirSync(folder)).toEqual([`${name}.sqlite`]);
@@ -153,7 +153,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
   );
 });
 
-/** Another process that holds the file's write lock until it is told to let go. */
+/** Another process that holds the file's write lock until it gets a message. */
 async function holdLock(file: string): Promise<{ release(): Promise<void> }> {
   const program = `
     const { DatabaseSync } = require('node:sqlite');

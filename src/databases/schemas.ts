@@ -1,6 +1,6 @@
 /**
  * The site's databases and their tables, which belong to other folders. The number of applied steps is a database's format; a
- * database with more steps than this program knows was written by a newer one and is refused.
+ * database with more steps than this program supports was written by a newer one and is refused.
  */
 import { alarmsInFile, alarmsOnServer } from '../alarms/store/tables.ts';
 import { auditInFile } from '../audit/store/file-tables.ts';

@@ -71,7 +71,7 @@ describe('a site that moves', () => {
     await runtime.close();
   };
 
-  test('every row is there, the chain verifies and goes on, ids are not given again', async () => {
+  test('every row is there, the chain verifies and continues, ids are not given again', async () => {
     await fill();
     const moved = await moveToPostgres(trail.folder, place, () => undefined);
     expect(moved).toMatchObject({
@@ -136,7 +136,7 @@ describe('a site that moves', () => {
     await server.close();
   });
 
-  test('recorded history: rows, rollups and series go on behind the last of the file', async () => {
+  test('recorded history: rows, rollups and series continue behind the last of the file', async () => {
     await fill();
     const borderMs = 740 * partitionMs;
     const [one, other] = [

@@ -1,6 +1,6 @@
 /**
  * Moves a site from the files of its data dir to a PostgreSQL server (docs/guides/several-machines.md): every row as it is, so that
- * the audit chain verifies there as it did here, ids are never given twice, rules go on with the state they had, and forecasts
+ * the audit chain verifies there as it did here, ids are never given twice, rules continue with the state they had, and forecasts
  * read the same history. The files are only read. All or nothing; a server that holds a site already is refused.
  */
 import { existsSync } from 'node:fs';
@@ -28,7 +28,7 @@ type MovedRows = Readonly<Record<string, number>>;
 
 interface Moved {
   readonly table: string;
-  /** The column whose numbers are given out; their sequence goes on behind the last one ever given. */
+  /** The column whose numbers are given out; their sequence continues behind the last one ever given. */
   readonly counted?: string;
 }
 
@@ -121,7 +121,7 @@ async function commit({ run }: PostgresConnection): Promise<void> {
     await run('COMMIT');
   } catch (error) {
     throw new Error(
-      'the server did not confirm the end of the move: the site may have been stored there, whole, or not at all. Run the command again: it moves the site if it is not there, and says that the database holds a site already if it is; nothing is doubled. `setpoint audit verify` checks what is there',
+      'the server did not confirm the end of the move: the site may have been stored there, whole, or not at all. Run the command again: it moves the site if it is not there, and says that the database holds a site already if it is; nothing is doubled. `setpoint audit verify` checks the moved log',
       { cause: error },
     );
   }

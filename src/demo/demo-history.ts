@@ -1,7 +1,7 @@
 /**
  * The demo's past [platform §1.2]: what its recorded points would have shown before the service ran, from the
  * measured series that the simulated plant replays, shifted as the plant shifts them. Before the first start the plant
- * stands still: the battery rests, the generator is off. Before a later start only what follows from the series is known.
+ * is at rest: the battery is idle, the generator is off. Before a later start only what follows from the series is known.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -49,7 +49,7 @@ interface DeviceCore {
 /** A core that has not begun: it holds no connection and touches no table until `connect`. */
 export interface IdleDeviceCore extends DeviceCore {
   connect(): void;
-  /** A driver failed of an error that it did not catch: its channel, by its serial number, starts anew; the others go on. */
+  /** A driver failed of an error that it did not catch: its channel, by its serial number, starts again; the others continue. */
   failed(serial: number, error: unknown): void;
 }
 

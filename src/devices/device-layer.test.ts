@@ -78,7 +78,7 @@ test('[points §4.2] the thread restarts with a greater generation, and live val
   }
 });
 
-test('a layer that is started idle touches no device before it is told to, also when its thread died meanwhile', async () => {
+test('a layer that is started idle touches no device before it is activated, even after a crash of its thread', async () => {
   const device = await startModbusDevice();
   device.holding.writeUInt16BE(50, 0);
   const site = siteOf(

@@ -183,7 +183,7 @@ class RestartedLayer implements DeviceLayer {
         await adopting?.adopt(site, materials);
       } catch (error) {
         if (this.#ended || this.#instance !== adopting) return;
-        // One that does not go on with the new site must not go on with the old one.
+        // One that does not continue with the new site must not continue with the old one.
         this.#log.error('the device layer did not take up the changed site; restarting it', { reason: String(error) });
         await this.restart();
       }

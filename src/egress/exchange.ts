@@ -48,7 +48,7 @@ export type ExchangeEnd =
   | { readonly end: 'answer'; readonly answer: HttpAnswer }
   /** Longer than the limit; the rest was never read. */
   | { readonly end: 'too_large' }
-  /** Bytes that are no HTTP answer. */
+  /** Bytes that are not HTTP answer. */
   | { readonly end: 'not_http' }
   | { readonly end: 'no_connection' }
   | { readonly end: 'disconnected' }
@@ -147,7 +147,7 @@ async function read(answer: IncomingMessage, asked: Exchange): Promise<ExchangeE
   return { end: 'answer', answer: { ...head, body: Buffer.concat(chunks, bytes) } };
 }
 
-/** A header that stands twice has no one meaning: the joined text is none that is known. */
+/** A duplicate header is ambiguous: Node's joined text is not a known value. */
 function single(header: readonly string[] | undefined): string | undefined {
   return header?.join(', ');
 }

@@ -1,6 +1,6 @@
 /**
  * Regression trees on binned columns, grown level by level. Boosting asks for few leaves on one set of columns (the larger
- * child's histogram is then its parent's less its sibling's); the forest for many leaves, each cut on columns drawn anew.
+ * child's histogram is then its parent's less its sibling's); the forest for many leaves, each cut on columns drawn again.
  */
 
 import type { SeededStream } from '../base/seeded.ts';

@@ -104,7 +104,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
   };
   return {
-    /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
+    /** A refused command is recorded; if that fails, the command is still refused. */
     async denied(call, subject, error, resourceId) {
       if (subject === null || !(error instanceof Fault) || !deniedStatuses.includes(error.status)) return;
       const { tenantId, projectId, subjectId } = subject;

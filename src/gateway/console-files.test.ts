@@ -93,7 +93,7 @@ describe('[platform §2.3] security headers of the console', () => {
     expect(shown(head)).toEqual(shown(get));
   });
 
-  test('a console that is built anew is what the next load shows; what went is a 404', async () => {
+  test('a console that is built again is what the next load shows; what went is a 404', async () => {
     const base = await listening();
     rmSync(join(folder, 'assets', 'index-a1.js'));
     rmSync(join(folder, 'assets', 'index-a1.js.gz'));

@@ -1,7 +1,7 @@
 /**
  * The console's files at `/` [platform §2.3]: what `npm ci` built, sent as it is. The page names a fresh
  * nonce for the style elements that its component library makes; scripts come from this origin's files only. Files are read
- * when they are asked for: a console that is built anew under a running service is the one that the next load shows.
+ * when they are asked for: a console that is built again under a running service is the one that the next load shows.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -37,7 +37,7 @@ test('[platform §3] a handler sees that its caller hung up before the answer', 
   finish();
 });
 
-test('[platform §3] the end of a connection after the answer is no hang-up', async () => {
+test('[platform §3] the end of a connection after the answer is not a hang-up', async () => {
   let seen: AbortSignal | undefined;
   const quick: HandledCapability = {
     descriptor: automation.schedulerStatus,

@@ -74,7 +74,7 @@ describe('[platform §2.1] the error envelope for failures of the framework', ()
       'invalid-input',
       ['POST /change HTTP/1.1', 'host: x', 'content-length: 1', 'transfer-encoding: chunked'],
     ],
-    ['a length that is none', 400, 'invalid-input', ['POST /change HTTP/1.1', 'host: x', 'content-length: -1']],
+    ['an invalid length', 400, 'invalid-input', ['POST /change HTTP/1.1', 'host: x', 'content-length: -1']],
     ['a broken escape in the path', 400, 'invalid-input', ['GET /%zz HTTP/1.1', 'host: x', closing]],
     ['an unknown path', 404, 'not-found', ['GET /none HTTP/1.1', 'host: x', closing]],
     ['a path in another case', 404, 'not-found', ['GET /Open HTTP/1.1', 'host: x', closing]],

@@ -91,7 +91,7 @@ export function createMetrics(): Metrics {
     },
     observe(fastify) {
       fastify.addHook('onResponse', (request, reply, done) => {
-        // A path that is no route is one label, not as many as someone can think of.
+        // A path that is not a route is one label, not as many as someone can think of.
         const route = request.routeOptions.url ?? 'none';
         const key = `${request.method} ${route}`;
         let known = answers.get(key);
@@ -158,7 +158,7 @@ function register(measurement: Measurement & { readonly kind: 'counter' | 'gauge
     help,
     labelNames,
     registers,
-    // What counts is elsewhere: this only repeats where it stands.
+    // The counter is elsewhere: this copies its value.
     async collect() {
       this.reset();
       for (const { labels = {}, value } of await orNone(read)) this.inc(labels, value);

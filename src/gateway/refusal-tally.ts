@@ -47,7 +47,7 @@ export class RefusalTally {
     const nowMs = this.#clock.wallMs();
     const known = this.#tallies.get(kind);
     if (known === undefined) {
-      // So many kinds at once are an attack of their own: what was counted is recorded, and counting begins anew.
+      // So many kinds at once are an attack of their own: what was counted is recorded, and counting begins again.
       if (this.#tallies.size >= this.#limits.refusal_kinds_max) await this.flush();
       this.#tallies.set(kind, { recorded: 1, count: 0, fromMs: nowMs, toMs: nowMs, record });
       this.#timer ??= this.#clock.after(windowMs, () => void this.flush());

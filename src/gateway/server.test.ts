@@ -229,7 +229,7 @@ describe('[platform §3] one pipeline', () => {
     expect((await send({ token: 'stranger', method: 'GET', path: '/things/7?page=1&page=1' })).status).toBe(403);
   });
 
-  test('no audit, no mutation; and a refusal stands when its record fails', async () => {
+  test('no audit, no mutation; and a refusal is final when its record fails', async () => {
     await start();
     auditFails = () => true;
     const answer = await send(good);

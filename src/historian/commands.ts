@@ -1,6 +1,6 @@
 /**
  * Accepted commands as series [points §6.1]: one row when the value of an actuator changes, and at intervals while it is commanded
- * again. Commands of one point within a look are one: the last of them stands.
+ * again. Of several commands to one point within one read, the last is recorded.
  */
 import type { PointMemory } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';

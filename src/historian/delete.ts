@@ -1,6 +1,6 @@
 /**
  * What goes with deleted rows [points §6.2], the same for both engines: rows of [from, to) in portions, the observations in there of
- * a row that lies behind, and the rollups of all that was touched, made anew from what is left.
+ * a row that lies behind, and the rollups of all that was touched, rebuilt from what is left.
  */
 import type { ChangedRollup } from './append.ts';
 import { exportedRow } from './export.ts';
@@ -34,7 +34,7 @@ export function keptRow(series: HistoryRow['series'], row: readonly unknown[]): 
   };
 }
 
-/** Rollups in (afterMs, throughMs] are made anew; `sinceMs` is the earliest that a deleted row spoke of, null for none. */
+/** Rollups in (afterMs, throughMs] are rebuilt; `sinceMs` is the earliest that a deleted row spoke of, null for none. */
 export function touchedSpan(fromMs: number, toMs: number, sinceMs: number | null) {
   const firstMs = Math.min(fromMs, sinceMs === null ? fromMs : sinceMs + 1);
   return {

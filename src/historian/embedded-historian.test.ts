@@ -87,7 +87,7 @@ describe('[data-processing §4.2] a missing or inaccessible store makes only tha
     expect((await read()).rows).toBe(15);
   });
 
-  test('[data-processing §4.2] a file that is no database, or is cut off, or of a newer format', async () => {
+  test('[data-processing §4.2] a file that is not a database, or is cut off, or of a newer format', async () => {
     writeFileSync(file, 'this is not a database, however long one looks at it; '.repeat(100));
     expect(await refused(() => read())).toBe('source-unavailable');
     expect(await refused(() => historian.append(minutes(1)))).toBe('storage-unavailable');
@@ -106,7 +106,7 @@ describe('[data-processing §4.2] a missing or inaccessible store makes only tha
     expect(await refused(() => openHistorian(file, testHistoryLimits).snapshot())).toBe('source-unavailable');
   });
 
-  test('lock_wait_ms: while another process writes, reads go on and a write is refused in time', async () => {
+  test('lock_wait_ms: while another process writes, reads continue and a write is refused in time', async () => {
     await historian.append(minutes(1));
     const other = new DatabaseSync(file);
     other.exec('BEGIN IMMEDIATE');

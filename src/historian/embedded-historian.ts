@@ -1,7 +1,7 @@
 /**
  * A historian over one SQLite file [data-processing §4.2]. Each append is done in one go, before its promise is
  * there: what it costs is what SQLite takes. Nothing is opened before it is needed and nothing that failed is
- * kept: a store that is missing, locked or broken makes one call fail, and the next one tries anew. Each snapshot has a
+ * kept: a store that is missing, locked or broken makes one call fail, and the next one tries again. Each snapshot has a
  * connection of its own.
  */
 import { Fault } from '../base/fault.ts';
@@ -66,7 +66,7 @@ export function embeddedHistorian(
         return;
       }
     } catch {
-      // The reason was told where it failed.
+      // The reason was reported where it failed.
     }
     database.close();
   };

@@ -330,7 +330,7 @@ describe.each(historyEngines)(
       ['narrow cells off the minute', [], { asOfMs: baseMs + 2 * quarterMs + 1, cadenceMs: 7 * minuteMs }, 'rows'],
       ['cells off the minute, eight of them wide', [], { asOfMs: baseMs + 30_001, cadenceMs: 8 * minuteMs }, 'rows'],
       ['wide cells off the minute', [], { asOfMs: baseMs + 2 * quarterMs + 1 }, 'rollup'],
-      ['a cadence that is no multiple', [], { cadenceMs: 90_500, steps: 10 }, 'rows'],
+      ['a cadence that is not a multiple', [], { cadenceMs: 90_500, steps: 10 }, 'rows'],
       ['a duplicate', [row(minuteMs, 3)], {}, 'rows'],
       ['a NULL at a new instant', [row(minuteMs + 1, null)], {}, 'rollup'],
       ['a NULL over a value', [row(minuteMs, null)], {}, 'rows'],

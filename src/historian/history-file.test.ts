@@ -74,7 +74,7 @@ describe('[points §6.2] History import: the file', () => {
     ['an empty file', ''],
     ['other columns', 'value,time\n'],
     ['semicolons', 'time;value\n'],
-    ['a column that is no point', 'time,2:1,load\n'],
+    ['a column that is not a point', 'time,2:1,load\n'],
     ['a point beyond what a wire id can be', 'time,4294967296:1\n'],
     ['quoted columns', '"time","value"\n'],
   ])('%s is refused', (_, text) => {
@@ -97,7 +97,7 @@ describe('[points §6.2] History import: the file', () => {
       [6, 2, 3, quality.good],
     ]);
     expect(faultsOf('time,2:1,6:2\n2026-07-11T10:45:00Z,1,x\n')).toEqual([
-      'values.csv:2: 6:2: the value must be a finite number, or empty where there is none',
+      'values.csv:2: 6:2: the value must be a finite number or empty',
     ]);
     expect(faultsOf('time,2:1,2:1\n')).toEqual(['values.csv:1: names the point 2:1 twice']);
   });
@@ -147,11 +147,11 @@ describe('[points §6.2] History import: the file', () => {
     ]);
   });
 
-  test('a time of this very moment is no future', () => {
+  test('the current time is not in the future', () => {
     expect(rowsOf('time,value\n2026-07-12T00:00:00Z,1\n')).toHaveLength(1);
   });
 
-  test('faultsMax: so many faults are told, and that there may be more', () => {
+  test('faultsMax: at most that many faults are reported, with a note that there may be more', () => {
     const faults = (count: number) => faultsOf(`time,value\n${'x,1\n'.repeat(count)}`);
     expect(faults(faultsMax - 1)).toHaveLength(faultsMax - 1);
     expect(faults(faultsMax + 5)).toHaveLength(faultsMax + 1);

@@ -12,7 +12,7 @@ import type { HistoryRow, SeriesId } from './historian.ts';
 export const lineBytesMax = 8192;
 /** Points of one file. */
 export const columnsMax = 200;
-/** Faults that are told at a time. */
+/** Maximum number of faults in one report. */
 export const faultsMax = 20;
 
 export interface FileRow {
@@ -89,7 +89,7 @@ function readLine(line: string, columns: Columns, nowMs: number): readonly FileR
 
 function readValue(text: string, word = text === '' ? 'missing' : 'good'): Pick<FileRow, 'value' | 'quality'> | string {
   if (text !== '' && (!number.test(text) || !Number.isFinite(Number(text))))
-    return 'the value must be a finite number, or empty where there is none';
+    return 'the value must be a finite number or empty';
   if (!isQualityWord(word)) return `the quality must be one of ${Object.keys(recordedQuality).join(', ')}`;
   const numeric = word === 'good' || word === 'uncertain';
   if (numeric !== (text !== '')) return numeric ? `a ${word} row needs a value` : `a ${word} row has no value`;

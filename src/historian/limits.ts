@@ -7,7 +7,7 @@ export const historyLimitsSchema = strict({
   look_interval_ms: limit(
     100,
     [10, 60_000],
-    'shortest time between two looks at the live table; of faster changes the newest is recorded',
+    'shortest interval between two reads of the live table; of faster changes only the newest is recorded',
   ),
   flush_interval_ms: limit(1000, [10, 60_000], 'how often recorded rows are stored'),
   flush_rows: limit(5000, [1, 100_000], 'rows of one transaction'),
@@ -29,7 +29,7 @@ export const historyLimitsSchema = strict({
   stop_timeout_ms: limit(
     1000,
     [10, 10_000],
-    'time that the recorder gets to store what waits; where a site is shared, the rest is kept after it',
+    'time for the recorder to store pending rows at a stop; on a shared site the rest is spooled',
   ),
   restart_delay_ms: limit(1000, [0, 60_000], 'wait before a dead historian thread is started again'),
 });

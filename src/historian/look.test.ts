@@ -137,7 +137,7 @@ describe('[points §6.1] what is recorded', () => {
     expect(shown(observer.look(table(7, 3000), false))).toEqual([[3000, 7, quality.good]]);
   });
 
-  test('a point that was never available is no loss', () => {
+  test('a point that was never available does not count as lost', () => {
     expect(createObserver(points).look(table(null, 1000), true)).toEqual([]);
   });
 

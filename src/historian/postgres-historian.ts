@@ -1,6 +1,6 @@
 /**
  * A historian over a PostgreSQL server ([data-processing §4.2], docs/guides/several-machines.md), for every process of a site: a
- * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
+ * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries again.
  */
 import { Fault } from '../base/fault.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';

@@ -109,7 +109,7 @@ describe.each(engines)('[points §6.1] recorded means, on %s', (engine) => {
           expect(firstDuplicateMs).toBeNull();
           expectMeans(cells, meansOf(polls, request));
         }
-        // In the middle of a run: its newest row still stands.
+        // In the middle of a run: its newest row is still valid.
         const early: WindowRequest = {
           ...window,
           asOfMs: startMs + 5 * minuteMs + 20_000,

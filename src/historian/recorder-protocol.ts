@@ -18,7 +18,7 @@ export type RecorderMethods = {
   /** Stores values as if they had been recorded when they were observed. */
   readonly append: (columns: readonly HistoryColumns[]) => AppendReport;
   readonly counts: (argument: null) => RecorderCounts;
-  /** Whether what waits is to be stored. */
+  /** Whether to store pending rows. */
   readonly stop: (store: boolean) => RecorderEnd;
   /** Keeps what was not stored, one file a call, which bounds how long a call takes; returns how many rows are left. */
   readonly keep: (argument: null) => number;
@@ -41,9 +41,9 @@ export interface RecorderWorkerData {
 export interface Recording {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
   counts(): Promise<RecorderCounts>;
-  /** Stores what waits, and goes on with the points of the site as it is now. */
+  /** Stores pending rows and continues with the current points of the site. */
   renew(): Promise<void>;
-  /** With `store`, what waits is stored first; what is not stored is kept, where a site is shared. Answers with the last counts. */
+  /** With `store`, pending rows are stored first; on a shared site the rest is spooled. Answers with the final counts. */
   stop(store: boolean): Promise<RecorderCounts>;
 }
 

@@ -166,7 +166,7 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     expect(await values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('a full disk is told once and counted; recording goes on and nothing is lost', async () => {
+  test('a full disk is logged once and counted; recording continues and nothing is lost', async () => {
     const { seconds, recorder, state, said } = await rig();
     await seconds(2);
     state.full = true;

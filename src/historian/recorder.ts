@@ -63,7 +63,7 @@ export interface HistoryRecorder {
   counts(): RecorderCounts;
   /** Stores rows that do not come from the live table, at once; throws when they were not taken. */
   append(rows: readonly HistoryRow[]): Promise<AppendReport>;
-  /** Takes a last look; with `store`, stores what waits. Returns what is not known to be stored. */
+  /** Reads the live table once more; with `store`, stores pending rows. Returns the rows that are not known to be stored. */
   stop(store: boolean): Promise<readonly HistoryRow[]>;
 }
 
@@ -152,7 +152,7 @@ class RowQueue {
 
   async #flushBatch(): Promise<boolean> {
     const nowMs = this.#clock.wallMs();
-    // What waits is not known yet: a read at this moment does not see it. A wall clock that was set back in between
+    // Pending rows are not visible to a read at this moment. A wall clock that was set back in between
     // must not make a reading look as if it came from the future.
     this.#storing = this.#waiting
       .slice(0, this.#limits.flush_rows)
@@ -229,7 +229,7 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
       lookAtCommands();
       soon?.cancel();
       regular?.cancel();
-      // With what unchanged readings stand for until now.
+      // Including the observations of unchanged readings until now.
       look(true);
     },
   };

@@ -87,7 +87,7 @@ describe.each(engines)('recording, on %s', (engine) => {
     ['in its thread', false],
     ['in-process', true],
   ])(
-    '[points §1.3] recording that is renewed %s stores what waits, reads its points anew, and counts on',
+    '[points §1.3] recording that is renewed %s stores pending rows, reads its points again, and keeps counting',
     async (_, inProcess) => {
       const { recording, values, publish, grow } = rig(history(), inProcess);
       publish(1);

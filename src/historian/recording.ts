@@ -1,6 +1,6 @@
 /**
  * Recording as the main thread sees it (ARCHITECTURE.md, "Threads"): a thread of its own, so that a slow disk delays nothing else. When
- * it dies it is started again; what it had not stored is lost, what the live table shows by then is recorded anew. At its end
+ * it dies it is started again; what it had not stored is lost, what the live table shows by then is recorded again. At its end
  * what it could not store is kept, a file a call: what there is to keep decides how long an end takes, not one deadline.
  */
 import { Worker } from 'node:worker_threads';

@@ -67,7 +67,7 @@ function rowsQuery(portion: number): WindowQueries['rows'] {
         .selectFrom('sample')
         .select([...rowColumns, 'ordinal'])
         .where('series', '=', answerOf(seriesQuery(query, at)))
-        // The first condition is for the index, the second goes on behind the last row of a portion.
+        // The first condition is for the index, the second continues behind the last row of a portion.
         .where('event_ms', '>=', at.after)
         .where((column) =>
           column.or([

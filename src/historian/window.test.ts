@@ -125,7 +125,7 @@ describe.each(historyEngines)('[data-processing §4.2] History reads on %s', (en
     expect([answer.skewedRows, answer.rows, answer.watermarkMs]).toEqual([2, 3, at('10:50:00')]);
   });
 
-  test('[data-processing §4.6] a skewed row is no duplicate of the row that it came before', async () => {
+  test('[data-processing §4.6] a skewed row is not a duplicate of the row that it came before', async () => {
     await historian.append([row('10:50:00', 5, { ingestedMs: at('10:40:00') }), row('10:50:00', 6)]);
     const answer = await read({ duplicatePolicy: 'reject', aggregation: 'sum' });
     expect([answer.cells[0], answer.firstDuplicateMs, answer.skewedRows]).toEqual([6, null, 1]);

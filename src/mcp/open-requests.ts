@@ -1,4 +1,4 @@
-/** Requests of the other side that have no answer yet [platform §8]: an end of its input is no reason not to give one. */
+/** Requests of the other side that have no answer yet [platform §8]: an end of its input is not a reason not to give one. */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   isJSONRPCErrorResponse,

@@ -48,7 +48,7 @@ export function createToolServer({ client, allowWrite, version }: ToolServerPart
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.get(params.name);
-    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `there is no tool ${params.name.slice(0, 64)}`);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `unknown tool ${params.name.slice(0, 64)}`);
     return call({ client, server }, tool, params.arguments ?? {}, signal);
   });
   return server;
@@ -65,7 +65,7 @@ function instructions(allowWrite: boolean): string {
 
 function describe(summary: string, annotations: Tool['annotations']): string {
   if (annotations.readOnlyHint) return `${summary}.`;
-  return `${summary}. Changes the site; needs confirmed: true${annotations.destructiveHint ? ' and cannot be taken back by itself' : ''}.`;
+  return `${summary}. Changes the site; needs confirmed: true${annotations.destructiveHint ? ' and is not undone automatically' : ''}.`;
 }
 
 async function call(

@@ -82,7 +82,7 @@ function inputSchema(capability: Capability): ToolSchema {
   if (capability.confirmation === 'always') {
     properties['confirmed'] = {
       const: true,
-      description: 'true says that the person in charge wants exactly this; never give it on your own',
+      description: 'true confirms that the person in charge wants exactly this; never set it on your own',
     };
     if (!required.includes('confirmed')) required.push('confirmed');
   }

@@ -49,7 +49,7 @@ test('[points §7.3] what the engine has not stored yet replaces what is stored 
   expect(await asked([row(20, null)], newest, window)).toEqual([[20, 30]]);
 });
 
-test('[points §7.3] as many segments as an answer may have, one more, and a time that is none', async () => {
+test('[points §7.3] as many segments as an answer may have, one more, and an invalid time', async () => {
   const many = (count: number) => Array.from({ length: count }, (_, at) => row(at, at + 1));
   expect(await asked(many(segmentsMaximum), [], {})).toHaveLength(segmentsMaximum);
   await expect(asked(many(segmentsMaximum + 1), [], {})).rejects.toThrow(/more than 10000 segments; ask for a shorter/);

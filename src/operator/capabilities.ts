@@ -32,7 +32,7 @@ export interface OperatorParts {
   readonly ownership: AuthorityReader;
   readonly history: Pick<Historian, 'snapshot'>;
   readonly limits: Pick<HistoryLimits, 'trend_timeout_ms'>;
-  /** Live values, here or where the process that controls has them; null when they cannot be had. */
+  /** Live values, here or where the leader has them; null when they cannot be had. */
   readonly sample: () => Promise<TableSample | null>;
   readonly devices: Pick<DeviceLayer, 'errors' | 'texts'>;
 }
@@ -83,7 +83,7 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   const shown = found.slice((page - 1) * pageSize, page * pageSize);
   const indexes = shown.filter(({ point }) => point.kind === 'action').map(({ point }) => point.index);
   const authority = await authorityOf(parts, indexes);
-  // After the results of commands: a failed one never stands without its error.
+  // After the results of commands: a failed one never appears without its error.
   const [errors, texts] = await Promise.all([parts.devices.errors(), parts.devices.texts()]);
   const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
   const knowledge: PointKnowledge = {
@@ -104,7 +104,7 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   });
 }
 
-/** The list stands without the engine: what it alone knows is null. */
+/** The list works without the engine; members that only the engine knows are null. */
 async function authorityOf(
   { engine }: OperatorParts,
   indexes: readonly number[],

@@ -77,10 +77,7 @@ async function scan(parts: ChannelOperatorParts, context: CallContext): Promise<
   const found = await parts.devices.scan(at, question);
   if (found === null) throw notHere(channel);
   if (found === undefined)
-    throw new Fault(
-      'invalid-input',
-      `channel ${channel} cannot be scanned: its driver has no registers to look through`,
-    );
+    throw new Fault('invalid-input', `channel ${channel} cannot be scanned: its driver has no registers to scan`);
   return success({ channel, ...found });
 }
 

@@ -37,7 +37,7 @@ test('[points §8.5] the newest reading, the newest error with its point, and wh
   ]);
 });
 
-test('[points §8.5] a machine that stands by knows the state from the sample, and no counters', () => {
+test('[points §8.5] a standby knows the state from the sample, and no counters', () => {
   const nothing = { states: [], traffic: [], errors: [] };
   const [entry] = channelEntries(tankSite, sample, nothing);
   expect(entry).toMatchObject({ state: 'online', traffic: null, last_error: null });

@@ -63,7 +63,7 @@ test('[points §3.5] what the broker does not take now is said in the next round
   await own.stop();
 });
 
-test('[points §3.5] only the process that controls has a connection', async () => {
+test('[points §3.5] only the leader has a connection', async () => {
   let controls = false;
   const { own, clock, said, opened } = publisher(
     () => 100,

@@ -30,7 +30,7 @@ export function homeAssistantStatusTopic(site: Pick<Site, 'id'>): string {
   return `setpoint/${site.id}/status`;
 }
 
-/** What stands for a sensor whether it has a value or not. */
+/** The discovery message of a sensor, with or without a value. */
 export function discoveryMessages(
   site: Pick<Site, 'id' | 'name' | 'points' | 'instances'>,
   rules: readonly PublishedRule[],

@@ -109,7 +109,7 @@ async function add(parts: SiteOperatorParts, { body }: CallContext): Promise<Ans
   const { before, text, refused, difference } = await edited(parts, given);
   const { revision } = given;
   if (revision !== undefined && revision !== parts.file.revisionOf(before))
-    throw new Fault('revision-conflict', 'the site file has changed since it was read; look at the preview again');
+    throw new Fault('revision-conflict', 'the site file has changed since it was read; check the preview again');
   if (refused !== null) throw refused;
   await parts.file.write(text);
   const names = given.points.map(({ kind, id }) => `${given.instance}:${kind}:${id}`);

@@ -1,5 +1,5 @@
 /**
- * Calls to the outside: each has a deadline and a signal, and how it ended is a tagged value. What was called may go on
+ * Calls to the outside: each has a deadline and a signal, and how it ended is a tagged value. What was called may continue
  * after its deadline; its late answer or error is dropped.
  */
 import type { Clock } from '../base/clock.ts';

@@ -185,7 +185,7 @@ function refusalEntry(
   };
 }
 
-/** When a refusal cannot be recorded, it stands all the same [platform §6.1]. */
+/** If a refusal cannot be recorded, the command is still refused [platform §6.1]. */
 async function record(
   parts: CommandParts,
   refusals: RefusalRecord,

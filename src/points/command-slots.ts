@@ -1,6 +1,6 @@
 /**
  * Command slots: the local command path [points §4.1]. One slot per point, written by the engine, emptied by the device
- * layer. That is no queue [points §4.1]: a slot holds one command or none. One that the device layer has not taken yet gives
+ * layer. That is not a queue [points §4.1]: a slot holds one command or none. One that the device layer has not taken yet gives
  * way to a command of equal or higher priority and refuses a lower one [points §4.1].
  */
 import type { Clock } from '../base/clock.ts';
@@ -135,7 +135,7 @@ export interface CommandTaker {
   dropped(index: number): number;
 }
 
-/** Device side. A command older than `commandMaxAgeMs` is dropped, not sent: a late command is no command. */
+/** Device side. A command older than `commandMaxAgeMs` is dropped, not sent: a late command is not a command. */
 export function createCommandTaker(
   memory: PointMemory,
   clock: Clock,

@@ -144,7 +144,7 @@ describe.each(engines)('[data-processing §5.1] ids, on %s', (engine) => {
     expect(site.gateway.entries).toEqual([]);
   });
 
-  test('an x-request-id that stands twice: 400, not recorded', async () => {
+  test('a duplicate x-request-id: 400, not recorded', async () => {
     const site = await start();
     const body = JSON.stringify(processBody);
     const answer = await sendRaw(
@@ -215,7 +215,7 @@ describe.each(engines)('[data-processing §5.1] refused before anything is read,
   test.each<[string, number, unknown, Record<string, string>]>([
     ['as_of in the future', 400, { ...processBody, as_of: '2026-07-11T12:15:00Z' }, {}],
     ['as_of off the cadence', 400, { ...processBody, as_of: '2026-07-11T11:59:00Z' }, {}],
-    ['a day that is none', 400, { ...processBody, as_of: '2026-02-30T12:00:00Z' }, {}],
+    ['an invalid date', 400, { ...processBody, as_of: '2026-02-30T12:00:00Z' }, {}],
     ['a local time', 400, { ...processBody, as_of: '2026-07-11T12:00:00+02:00' }, {}],
     ['an unknown member', 400, { ...processBody, endpoint: 'http://127.0.0.1:1/' }, {}],
     ['an unknown option', 400, { ...processBody, options: { ...options, model: 'x' } }, {}],

@@ -81,7 +81,7 @@ async function completeFrame(call: ProcessCall, parts: ProcessParts, signal: Abo
   }
 }
 
-/** What a processor is told: the frame and its correlation; never who asks, from where, or with which permission. */
+/** What is sent to a processor: the frame and its correlation; never the subject, its address or its permissions. */
 function requestOf(
   { route, options, callerId, arrivedWallMs }: ProcessCall,
   frame: NormalisedFrame,

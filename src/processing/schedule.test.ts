@@ -90,7 +90,7 @@ describe('commissioning refuses', () => {
       ...withSchedule('every_seconds: 900'),
       [enabled, `${enabled}    confirmation: required\n`],
     ] as const;
-    expect(commissionFaults({ routes }).join()).toContain('a route that needs confirmation cannot run by itself');
+    expect(commissionFaults({ routes }).join()).toContain('a route that needs confirmation cannot have a schedule');
   });
 });
 
@@ -159,7 +159,7 @@ describe('the timer', () => {
     expect(asked).toBe(0);
   });
 
-  test('leaves a run out while the one before is under way, and goes on after a failure; both are said', async () => {
+  test('leaves a run out while the one before is under way, and continues after a failure; both are said', async () => {
     const ends: ((error?: Error) => void)[] = [];
     const { advance, lines } = running(
       () =>

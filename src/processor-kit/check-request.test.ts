@@ -1,4 +1,4 @@
-/** [processor §4]: of two faults the earlier step is told; and the faults that only headers or clocks show. */
+/** [processor §4]: of two faults the earlier step is reported; and the faults that only headers or clocks show. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../api/processing.ts';
 import { type PatchOperation, patched } from '../base/json-patch.ts';
@@ -68,7 +68,7 @@ describe('[processor §4] Validation order', () => {
     expect(code({ body: new TextEncoder().encode('{') })).toBe('JSON_INVALID');
   });
 
-  test('several faults of one request are told one at a time, with path and rule', () => {
+  test('several faults of one request are reported one at a time, with path and rule', () => {
     const answer = refusal({ body: sent(replace('/frame/history/timestamps/1', '2026-07-11T11:31:00Z')) });
     expect(answer).toMatchObject({
       status: 422,
@@ -90,7 +90,7 @@ describe('[processor §5] Processor error envelope', () => {
     expect(refusal({ body: sent(replace('/task/id', 'energy.other')) })?.body.request_id).toBe(base.request_id);
   });
 
-  test('an unknown member is told at its object, never by its name', () => {
+  test('an unknown member is reported at its object, without its name', () => {
     const body = sent({ op: 'add', path: '/frame/quality/password~1etc', value: 1 });
     const answer = refusal({ body });
     expect(answer?.body).toMatchObject({
@@ -126,7 +126,7 @@ describe('[processor §5]: limits and times', () => {
     });
   });
 
-  test('a deadline at or before submission or as_of is no deadline', () => {
+  test('a deadline at or before submission or as_of is not a deadline', () => {
     const at = (deadline: string, submitted: string) =>
       code(
         { body: sent(replace('/deadline', deadline), replace('/submitted_at', submitted)) },

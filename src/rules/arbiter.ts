@@ -1,6 +1,6 @@
 /**
  * Who may write an action point: limits and overrides come first [points §7], then rules [rules §6.2]. Among rules, within a
- * cycle the first accepted write stands, and since rules run in priority order that is the highest priority's; `priority_hold_ms`
+ * cycle the first accepted write wins, and since rules run in priority order that is the highest priority's; `priority_hold_ms`
  * keeps it against lower ones for longer; `max_writes_per_minute` bounds how often rules write a point at all. Only accepted
  * writes claim a point.
  */
@@ -23,7 +23,7 @@ type Verdict =
   | { readonly allowed: false; readonly reason: 'outranked'; readonly by: number }
   | { readonly allowed: false; readonly reason: 'rate-limited' };
 
-/** What stands above the rules, and the account of who held each point. */
+/** Overrides and limits, and the record of each point's owners. */
 export interface Ladder {
   readonly authority: Authority;
   readonly ownership: Ownership;
@@ -58,7 +58,7 @@ interface StoredClaim {
 const minuteMs = 60_000;
 const allowed: Verdict = { allowed: true };
 
-/** Without a ladder nothing stands above the rules: a trial of one rule. */
+/** Without overrides and limits: a trial of one rule. */
 export function createArbiter(ladder: Ladder | null = null): Arbiter {
   /** By point index; a point nobody has written has no claim. */
   const claims: (Claim | undefined)[] = [];

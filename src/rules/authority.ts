@@ -1,5 +1,5 @@
 /**
- * What stands above the rules on an action point [points §7]: an override holds its value, and limits bound whatever is written,
+ * Overrides and limits of an action point [points §7]: an override holds its value, and limits bound whatever is written,
  * an override too. Both end by themselves. Pure: the engine supplies both clocks and the readings.
  */
 import type { PointFacts } from '../site/catalogue.ts';

@@ -52,7 +52,7 @@ export interface CompiledBranch {
 export interface CompiledWrite {
   readonly nodeId: string;
   readonly point: PointFacts;
-  /** Where the value stands, if it is a constant or a plain variable; else -1. */
+  /** Slot of the value if it is a constant or a plain variable, else -1. */
   readonly slot: number;
   readonly run: Run;
 }

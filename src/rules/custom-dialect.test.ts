@@ -422,7 +422,7 @@ describe('[rules §4.3] refused in the second dialect: once, with node, place an
       ['expression-syntax', `${config}/rule/0/formula`],
     ],
     [
-      'a token that is no token',
+      'a token that is not a token',
       block('d', 'action-calculation', {
         variables: [measured('x', 1)],
         rule: [{ output: 'o', formula: ['x', null] }],
@@ -490,7 +490,7 @@ describe('[rules §4.3] refused in the second dialect: once, with node, place an
 });
 
 describe('[rules §4.5] warnings in the second dialect', () => {
-  test('a wire without its branch is never taken, of any block; an empty one is no wire', () => {
+  test('a wire without its branch is never taken, of any block; an empty one is not a wire', () => {
     const node = block('d', 'function-switch', {
       variables: [measured('x', 1)],
       rule: [branch('a', condition('x', '>', 1))],

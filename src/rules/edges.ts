@@ -30,7 +30,7 @@ export function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
       continue;
     }
     drawnPairs.add(connection(source, target));
-    // Editors name their handles as they like; one that is no output of the node says nothing about outputs.
+    // Editors name their handles as they like; one that is not an output of the node says nothing about outputs.
     if (typeof sourceHandle === 'string' && outputs.get(source)?.has(sourceHandle))
       drawn.add(connection(source, target, sourceHandle));
   }

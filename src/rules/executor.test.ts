@@ -355,7 +355,7 @@ describe('[rules §6.2] two rules, one actuator', () => {
   const writing = (id: number, priority: number, facts: Partial<PointFacts> = {}) =>
     compiled([inputNode(['a'], ['x']), action('a', [write(`x + ${id}`)])], { id, priority, facts });
 
-  test('the higher priority stands, the other is outranked: 1000 of 1000', () => {
+  test('the higher priority wins, the other is outranked: 1000 of 1000', () => {
     const engine = bench();
     const [high, low] = [writing(7, 5), writing(3, 1)];
     for (let cycle = 0; cycle < 1000; cycle++) {

@@ -75,7 +75,7 @@ describe('[rules §4.5] warnings: stored, and said', () => {
     );
   });
 
-  test('a wider condition after a narrower one is no warning', () => {
+  test('a wider condition after a narrower one is not a warning', () => {
     const branches = [
       { name: 'a', when: 'x > 90' },
       { name: 'b', when: 'x > 20' },

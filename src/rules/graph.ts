@@ -89,17 +89,11 @@ function checkWires(
         const at = `${path}/${index}`;
         if (next === undefined) {
           if (!unread.nodes.has(target))
-            issues.add(
-              'dangling-wire',
-              at,
-              `there is no node '${target}'`,
-              'wire to the id of a node of this flow',
-              id,
-            );
+            issues.add('dangling-wire', at, `unknown node '${target}'`, 'wire to the id of a node of this flow', id);
         } else if (next.node.type === 'start')
-          issues.add('wire-to-start', at, 'nothing may lead to the start node', 'wire to a node behind it', id);
+          issues.add('wire-to-start', at, 'nothing may lead to the start node', 'wire to a later node', id);
         if (targets.indexOf(target) !== index)
-          issues.add('duplicate-wire', at, `'${target}' stands twice in '${output}'`, 'name it once', id);
+          issues.add('duplicate-wire', at, `duplicate wire to '${target}' in '${output}'`, 'name it once', id);
       });
     }
   }
@@ -201,10 +195,10 @@ function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
   return result;
 }
 
-/** Where a part of a node stands in the document, and its expression. */
+/** Path of a part of a node in the document, and its expression. */
 function placeOf(part: object, issues: Issues): { readonly part: string; readonly expression: string } {
   const place = issues.places.get(part);
-  if (place === undefined) throw new Error('a reader made a part of a node without saying where it stands');
+  if (place === undefined) throw new Error('a reader made a part of a node without its position');
   return { part: place.path, expression: `${place.path}/${place.field}` };
 }
 
@@ -326,7 +320,7 @@ function* graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<str
       const wires = Object.hasOwn(node.wires, branch.name) ? (node.wires[branch.name] ?? []) : [];
       if (wires.length === 0) {
         const message = `branch '${branch.name}' leads nowhere; the run ends there`;
-        warnings.add('branch-without-wire', at, message, 'wire it to an end node if that is meant', id);
+        warnings.add('branch-without-wire', at, message, 'wire it to an end node if this is intended', id);
       }
       const parsedWhen = issues.formulas.of(branch.when);
       if (!parsedWhen.ok) continue;

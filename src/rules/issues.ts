@@ -1,5 +1,5 @@
 /**
- * Collecting issues while reading an unknown document: every reader notes what is wrong and goes on, so that one
+ * Collecting issues while reading an unknown document: every reader notes what is wrong and continues, so that one
  * answer carries all of them [rules §2.3].
  */
 import { Formulas } from './expression/parse.ts';
@@ -28,7 +28,7 @@ const messageLengthMaximum = 500;
 /** Characters of a node id that an issue quotes: longer ones are refused. */
 const nodeIdLengthMaximum = 128;
 
-/** Where a part of a node stands in the document, and which member of it holds its expression. */
+/** Path of a part of a node in the document, and the member with its expression. */
 export interface Place {
   readonly path: string;
   readonly field: string;

@@ -237,7 +237,7 @@ function readConstant(reader: Reader): number | undefined {
 export function noteDuplicates(reader: Reader, field: string, names: readonly string[], code: string): void {
   const seen = new Set<string>();
   for (const name of names) {
-    if (seen.has(name)) reader.fault(code, field, `'${name}' stands twice in '${field}'`, 'give each its own name');
+    if (seen.has(name)) reader.fault(code, field, `duplicate '${name}' in '${field}'`, 'give each its own name');
     seen.add(name);
   }
 }

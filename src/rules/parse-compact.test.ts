@@ -97,7 +97,7 @@ describe('[rules §4.7] refused, with node, place and hint', () => {
     ['a field that no start has', changed('s', { variables: [] }), ['unknown-field', '/nodes/s/variables', 's']],
     ['another start', { ...compact(), start_node: 'i' }, ['wrong-start', '/start_node', '-']],
     ['nodes in a list', { start_node: 's', nodes: [] }, ['invalid-field', '/nodes', '-']],
-    ['a node that is no object', compact({ n: 'end' }), ['invalid-field', '/nodes/n', 'n']],
+    ['a node that is not an object', compact({ n: 'end' }), ['invalid-field', '/nodes/n', 'n']],
     ['an id with a slash', compact({ 'a/b~': { type: 'end' } }), ['invalid-node-id', '/nodes/a~1b~0', 'a/b~']],
     [
       'a dangling wire',
@@ -188,7 +188,7 @@ describe('[rules §4.7] limits of the compact form', () => {
   });
 });
 
-test('a document is no compact form, nor the other way round', () => {
+test('a document is not a compact form, nor the other way round', () => {
   expect(parseFlow(compact(), catalogue).ok).toBe(false);
   expect(parseTopology({ nodes: [], edges: [] }, catalogue).ok).toBe(false);
 });

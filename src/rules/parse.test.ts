@@ -306,7 +306,7 @@ describe('[rules §4.4] refused, with the node’s id, the place and a hint', ()
       { code: 'undeclared-output', path: '/nodes/2/data/config/wires/b', node: 'd' },
     ],
     [
-      'else of a node that is no decision',
+      'else of a node that is not a decision',
       withInput(editorNode('a', 'action', { writes: [write(1)], wires: { default: ['end'], else: ['end'] } })),
       { code: 'undeclared-output', path: '/nodes/2/data/config/wires/else', node: 'a' },
     ],
@@ -542,7 +542,7 @@ describe('[rules §4.4] refused, with the node’s id, the place and a hint', ()
       { code: 'invalid-field', path: '/nodes/2/data/config/wires', node: 'a' },
     ],
     [
-      'an output that is no list of ids',
+      'an output that is not a list of ids',
       withInput(editorNode('a', 'action', { writes: [write(1)], wires: { default: 'end' as never } })),
       { code: 'invalid-field', path: '/nodes/2/data/config/wires/default', node: 'a' },
     ],
@@ -562,7 +562,7 @@ describe('[rules §4.4] refused, with the node’s id, the place and a hint', ()
       { code: 'invalid-field', path: '/edges', node: undefined },
     ],
     [
-      'a node that is no object',
+      'a node that is not an object',
       { nodes: [...(withInput(action('a', [write(1)]))['nodes'] as Fields[]), 'end'] },
       { code: 'invalid-field', path: '/nodes/4', node: undefined },
     ],
@@ -570,7 +570,7 @@ describe('[rules §4.4] refused, with the node’s id, the place and a hint', ()
 
   test.each(refusals)('%s', (_, document, refusal) => expectRefusal(document, refusal));
 
-  test.each([[null], [[]], ['flow'], [1], [undefined]])('a document that is no object: %j', (document) => {
+  test.each([[null], [[]], ['flow'], [1], [undefined]])('a document that is not an object: %j', (document) => {
     expectRefusal(document, { code: 'invalid-field', path: '', node: undefined });
     expect(issuesOf(parseTopology(document, catalogue))).toMatchObject([{ code: 'invalid-field', path: '' }]);
   });

@@ -226,7 +226,7 @@ function readEditorNode(entry: DocumentNode, context: ContentContext, warnings: 
     reader.fault(
       'unknown-node-type',
       'type',
-      `there is no node type ${JSON.stringify(type) ?? 'undefined'}`,
+      `unknown node type ${JSON.stringify(type) ?? 'undefined'}`,
       `known types are ${nativeTypes.join(', ')}, custom`,
     );
     return undefined;

@@ -33,7 +33,7 @@ export interface ActionRecord {
   readonly overridden_by?: string;
   /** With `limited`: the limit that changed the value. */
   readonly limited_by?: string;
-  /** With `outranked`: the rule whose write stands. */
+  /** With `outranked`: the rule whose write won. */
   readonly outranked_by?: number;
 }
 

@@ -23,7 +23,7 @@ export function errorOf(rule: CompiledRule, plan: Plan, failedActions: number): 
   return { code: 'action-failed', message: `${failedActions} of ${plan.writeCount} actions failed` };
 }
 
-/** How many trails of a rule are kept; a rule with more of them makes the oldest anew. */
+/** How many trails of a rule are kept; a rule with more of them makes the oldest again. */
 const trailsKept = 8;
 
 /** The trail of the plan: one object for all equal ones, as long as it is kept. */

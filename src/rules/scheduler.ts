@@ -54,7 +54,7 @@ export interface Scheduler {
   urgentState(ruleId: number, flushMs: number): string;
   /**
    * Takes up state of an earlier process; ages are clamped so that a wall clock that jumped neither fires nor starves.
-   * Under another trigger only the cooldown goes on: it protects the actuator.
+   * Under another trigger only the cooldown continues: it protects the actuator.
    */
   restoreState(ruleId: number, stored: unknown, sameTrigger: boolean, nowMs: number, wallMs: number): void;
 }
@@ -266,12 +266,12 @@ function byRank(a: Entry, b: Entry): number {
   return b.rule.priority - a.rule.priority || a.rule.id - b.rule.id;
 }
 
-/** The entry of a rule that is new or was edited; what events asked for and was not judged yet still stands. */
+/** The entry of a rule that is new or was edited; a pending event of an unchanged trigger is kept. */
 function fresh(rule: ScheduledRule, old: Entry | undefined): Entry {
-  const stands = old?.touched === true && old.rule.triggerText === rule.triggerText;
-  const changed = stands ? old.changed : -1;
+  const pending = old?.touched === true && old.rule.triggerText === rule.triggerText;
+  const changed = pending ? old.changed : -1;
   const kind = triggerKind(rule.trigger.type);
-  return { rule, kind, memory: carried(old, rule), rank: 0, changed, touched: stands };
+  return { rule, kind, memory: carried(old, rule), rank: 0, changed, touched: pending };
 }
 
 function carried(old: Entry | undefined, rule: ScheduledRule): RuleMemory {

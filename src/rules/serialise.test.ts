@@ -91,7 +91,7 @@ function sequence(seed: number): () => number {
 }
 
 describe('[rules §4.7] nodes_json is byte-stable', () => {
-  test('as it stands in the table', () => {
+  test('the stored text', () => {
     expect(text).toMatchInlineSnapshot(
       `"{"start_node":"start","nodes":{"start":{"type":"start","wires":{"default":["10"]}},"10":{"type":"input","variables":[{"name":"x","instance":1,"point_type":"measurement","point":1},{"name":"y","instance":1,"point_type":"measurement","point":2},{"name":"toString","instance":1,"point_type":"measurement","point":3}],"parameters":[],"wires":{"default":["9","constructor"]}},"constructor":{"type":"input","variables":[],"parameters":[{"name":"low","parameter":"low"}],"wires":{"default":["9"]}},"9":{"type":"switch","branches":[{"name":"2","when":"x > low"},{"name":"1","when":"y > toString"},{"name":"constructor","when":"x + y > 3"}],"wires":{"2":["p","c"],"1":["c"],"constructor":["c"],"else":["end"]}},"c":{"type":"calculation","assignments":[{"name":"s","expression":"integrate(x) + hysteresis(y, 5, 3)"}],"wires":{"default":["a"]}},"a":{"type":"change","writes":[{"instance":1,"point_type":"action","point":1,"value":-0.1},{"instance":1,"point_type":"measurement","point":9,"value":"s"}],"wires":{"default":["k"]}},"p":{"type":"period-delta","input":"x","period":"monthly","name":"month_sum","timezone":"Asia/Kathmandu","wires":{"default":["k"]}},"k":{"type":"calculation","variables":[{"name":"m","instance":1,"point_type":"measurement","point":4}],"assignments":[{"name":"double","expression":"m * 2"},{"name":"act_result_0","expression":"double"}],"writes":[{"instance":1,"point_type":"action","point":2,"value":"act_result_0"}],"wires":{"default":["w"]}},"w":{"type":"switch","variables":[{"name":"n","instance":1,"point_type":"measurement","point":5}],"branches":[{"name":"7","when":"n > 1"},{"name":"3","when":"n < (-1)"}],"wires":{"7":["end"],"3":["end"]}},"end":{"type":"end","wires":{}}}}"`,
     );
@@ -126,7 +126,7 @@ describe('[rules §4.7] nodes_json is byte-stable', () => {
     expect(textOf(parseFlow({ ...document, nodes: other, viewport: { zoom: 2 }, metadata: 1 }, catalogue))).toBe(text);
   });
 
-  test('the stub of a new rule is no topology', () => {
+  test('the stub of a new rule is not a topology', () => {
     expect(parseTopology(JSON.parse(emptyTopologyText), catalogue).ok).toBe(false);
   });
 

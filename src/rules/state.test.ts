@@ -37,7 +37,7 @@ describe('[rules §5.2] state is dropped when its node is edited', () => {
     expect(carryRuleState([[1], [2, 3], [4, 5, 0, 6]], before, after)).toEqual([[], [4, 5, 0, 6], [1]]);
   });
 
-  test('another content, place in the node or kind of memory starts anew', () => {
+  test('another content, place in the node or kind of memory starts again', () => {
     for (const edited of [
       site('a', 'hysteresis', { content: 'c2' }),
       site('a', 'hysteresis', { ordinal: 1 }),
@@ -107,7 +107,7 @@ describe('[rules §5.2] edits of the drawing', () => {
   const memories = (of: CompiledRule, state: RuleState) =>
     new Map(of.sites.map(({ nodeId, kind, ordinal }, index) => [`${nodeId} ${kind} ${ordinal}`, state[index]]));
 
-  test('1000 of them between runs: the rule goes on as one that was never edited', () => {
+  test('1000 of them between runs: the rule continues as one that was never edited', () => {
     const drawing = fc.record({
       x: fc.integer({ min: -2000, max: 2000 }),
       label: fc.constantFrom('', 'Mean', 'Above?'),
@@ -140,7 +140,7 @@ describe('[rules §5.2] edits of the drawing', () => {
 });
 
 describe('[rules §5.2] state survives a restart', () => {
-  test('counters and on/off states go on', () => {
+  test('counters and on/off states continue', () => {
     const both = rule(site('p', 'period-delta'), site('h', 'hysteresis'));
     expect(restoreRuleState(both, stored(both, [[20_000, 100.5, -0.25, 130], [1]]))).toEqual([
       [20_000, 100.5, -0.25, 130],
@@ -148,7 +148,7 @@ describe('[rules §5.2] state survives a restart', () => {
     ]);
   });
 
-  test('a site that has not run yet is not stored, and starts anew', () => {
+  test('a site that has not run yet is not stored, and starts again', () => {
     const both = rule(site('p', 'period-delta'), site('h', 'hysteresis'));
     expect(stored(both, createRuleState(both))).toEqual([]);
     expect(restoreRuleState(both, [])).toEqual([[], []]);
@@ -161,7 +161,7 @@ describe('[rules §5.2] state survives a restart', () => {
     ['an object', { 0: ['p#0#period-delta#c1', 1] }],
     ['entries that are no lists', [null, 1, 'x', {}]],
     ['an empty entry', [[]]],
-    ['a memory that is no number', [['p#0#period-delta#c1', 1, '2']]],
+    ['a memory that is not a number', [['p#0#period-delta#c1', 1, '2']]],
     ['another node’s memory', [['q#0#period-delta#c1', 1, 2, 0, 3]]],
   ])('damaged: %s counts as none', (_, damaged) => {
     expect(restoreRuleState(rule(site('p', 'period-delta')), damaged)).toEqual([[]]);

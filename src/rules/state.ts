@@ -17,7 +17,7 @@ export interface SiteFacts {
   readonly kind: StatefulName | NodeType;
 }
 
-/** One memory per site, in the order of the rule's sites; an empty memory starts anew. */
+/** One memory per site, in the order of the rule's sites; an empty memory starts again. */
 export type RuleState = SiteState[];
 
 interface HasSites {
@@ -59,7 +59,7 @@ export function urgentRuleState(rule: HasSites, state: RuleState): string {
   return text;
 }
 
-/** State after a restart: what hangs on elapsed time starts anew, everything else goes on [rules §5.2]. */
+/** State after a restart: what hangs on elapsed time starts again, everything else goes on [rules §5.2]. */
 export function restoreRuleState(rule: HasSites, stored: unknown): RuleState {
   const known = new Map<string, number[]>();
   for (const entry of Array.isArray(stored) ? stored : []) {

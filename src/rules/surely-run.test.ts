@@ -85,7 +85,7 @@ describe('[rules §4.4] declared on every path: of names, not of nodes', () => {
     expect(declared(branches, 'a', ['a', 'b'])).toBe(false);
   });
 
-  test('a branch that leads nowhere takes the whole run there, unless another path goes on beside it', () => {
+  test('a branch that leads nowhere takes the whole run there, unless another path continues beside it', () => {
     const alone = { s: choice({ x: ['a'] }), a: input('c'), c: input('end'), end };
     expect(declared(alone, 'c', ['a'])).toBe(true);
     const beside = { s: input('p', 'q'), p: choice({ x: ['a'] }), q: input('c'), a: input('c'), c: input('end'), end };

@@ -18,7 +18,7 @@ describe('[rules §4.5] rules that start each other', () => {
     expect(writeCycle(4, [a, b, c])).toBeNull();
   });
 
-  test('a rule that starts itself is no circle of several, and the shortest is named', () => {
+  test('a rule that starts itself is not a circle of several, and the shortest is named', () => {
     expect(writeCycle(1, [rule(1, [10], [10])])).toBeNull();
     const rules = [rule(1, [10], [10, 20]), rule(2, [20], [30]), rule(3, [30, 20], [10])];
     expect(writeCycle(1, rules)).toEqual([1, 3]);

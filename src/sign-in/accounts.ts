@@ -135,7 +135,7 @@ export class Accounts {
 
   async #known(name: string): Promise<Account> {
     const account = await this.#parts.store.account(name);
-    if (account === null) throw new Fault('not-found', `there is no account ${name}`);
+    if (account === null) throw new Fault('not-found', `unknown account ${name}`);
     return account;
   }
 }

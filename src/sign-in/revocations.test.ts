@@ -26,7 +26,7 @@ test('[identity §7.3] a single one by its id; one without an id is not meant', 
   expect(isRevoked([byToken], token('id-1', null, 2000))).toBe(false);
 });
 
-test('[identity §7.3] the list is read anew after `session_cache_ms`; while it cannot be read the last one counts, and before the first none', async () => {
+test('[identity §7.3] the list is read again after `session_cache_ms`; while it cannot be read the last one counts, and before the first none', async () => {
   const clock = simulatedClock();
   let list: Revocation[] = [];
   let fails = true;

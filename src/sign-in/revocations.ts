@@ -1,6 +1,6 @@
 /**
  * Tokens that count no more [identity §7.3]: all that were issued to a subject up to a moment, or a single one. Every process
- * of the site reads them anew within `session_cache_ms`.
+ * of the site reads them again within `session_cache_ms`.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';

@@ -39,7 +39,7 @@ export interface PointFacts extends PointRef {
   /** A reading older than this is unavailable. */
   readonly maxAgeMs: number;
   readonly maxWritesPerMinute: number | undefined;
-  /** How long a higher priority's write stands against lower ones; 0 is only within its cycle. */
+  /** How long a write is protected from lower priorities; 0: only within its cycle. */
   readonly priorityHoldMs: number;
   /** How long commands may stay away before the device layer writes the safe value; undefined where it has none. */
   readonly holdMaxMs: number | undefined;

@@ -6,7 +6,7 @@
 export interface Command {
   readonly pointIndex: number;
   readonly value: number;
-  /** Of the rule: what waits for the device layer gives way to a command of equal or higher priority. */
+  /** Priority of the rule: a pending command is replaced by one of equal or higher priority. */
   readonly priority: number;
   /** Generation of the snapshot on which the decision was made; another one now means the device layer restarted. */
   readonly generation: number;

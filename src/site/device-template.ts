@@ -1,6 +1,6 @@
 /**
  * Device templates [points §1.1]: a channel and its points with parameters, so that an instance of site.yaml names a device
- * and not its registers. Pure: text to a template, template and parameters to what stands in a site file.
+ * and not its registers. Pure: text to a template, template and parameters to the text of a site file.
  */
 import Type, { type Static } from 'typebox';
 import { strict } from '../base/schema.ts';

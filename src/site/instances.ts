@@ -72,7 +72,7 @@ function fromTemplate<Point>(
 ): { readonly channels: readonly ChannelText[]; readonly points: readonly unknown[] } | null {
   const template = templates.get(name);
   if (template === undefined) {
-    fault(`${path}/template`, `there is no device template ${name}; \`setpoint site templates\` lists them`);
+    fault(`${path}/template`, `unknown device template ${name}; \`setpoint site templates\` lists them`);
     return null;
   }
   const filled = fillTemplate(template, parameters);

@@ -16,7 +16,7 @@ interface ZoneCache {
   readonly days: Map<number, DayOffset>;
 }
 
-/** Days remembered for one zone; beyond it the memory starts anew. */
+/** Days remembered for one zone; beyond it the memory starts again. */
 const rememberedDays = 4096;
 
 const zones = new Map<string, ZoneCache>();

@@ -48,10 +48,10 @@ describe('[alarms §1] alarms of a site file', () => {
     expect(one('above: 1, delay_ms: 86400001')).toContain('delay_ms');
     expect(one('above: 1, deadband: -1')).toContain('deadband');
     expect(fault(`[{ id: a, name: A, point: { instance: 1, point: 9 }, above: 1, priority: low }]`)).toContain(
-      'there is no measurement point 9 of instance 1',
+      'unknown measurement point 9 of instance 1',
     );
     const twice = `{ id: a, name: A, ${point}, above: 1, priority: low }`;
-    expect(fault(`[${twice}, ${twice}]`)).toContain('alarm a stands twice');
+    expect(fault(`[${twice}, ${twice}]`)).toContain('duplicate alarm a');
     for (const id of [...builtInAlarms, 'channel-offline:line'])
       expect(fault(`[{ id: "${id}", name: A, ${point}, above: 1, priority: low }]`)).toContain('built-in');
   });

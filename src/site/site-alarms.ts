@@ -79,13 +79,13 @@ export function readSiteAlarms(
   return alarms.flatMap((text, position): SiteAlarm[] => {
     const path = `/alarms/${position}`;
     const { id, name, priority, message = null } = text;
-    if (seen.has(id)) faults.push(file.at(`${path}/id`, `alarm ${id} stands twice`));
+    if (seen.has(id)) faults.push(file.at(`${path}/id`, `duplicate alarm ${id}`));
     seen.add(id);
     if (isBuiltIn(id)) faults.push(file.at(`${path}/id`, `${id} is the id of a built-in alarm; choose another`));
     const { instance, point: number, point_type: kind = 'measurement' } = text.point;
     const point = points.find((each) => each.kind === kind && each.instance === instance && each.id === number);
     if (point === undefined)
-      faults.push(file.at(`${path}/point`, `there is no ${kind} point ${number} of instance ${instance}`));
+      faults.push(file.at(`${path}/point`, `unknown ${kind} point ${number} of instance ${instance}`));
     const threshold = thresholdOf(text);
     if (threshold === null) faults.push(file.at(path, 'give one of above, below and equals'));
     if (point === undefined || threshold === null) return [];

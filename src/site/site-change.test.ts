@@ -98,7 +98,7 @@ describe('[points §1.3] a changed site file', () => {
     );
   });
 
-  test('the same file in another order is no change', () => {
+  test('the same file in another order is not a change', () => {
     const change = changeOf(siteOf(small), siteOf(small.toReversed().map((each) => ({ ...each }))));
     expect(change.points).toEqual({ added: [], changed: [] });
     expect(change.channels).toEqual({ added: [], changed: [] });
@@ -131,9 +131,9 @@ describe('[points §1.3] a changed site file', () => {
       ok: false,
       issues: [
         'history has changed: restart the service to apply it',
-        'channel c2 is gone: restart the service to remove it, or put it back',
+        'channel c2 was removed: restart the service to apply this, or put it back',
         ...['1:measurement:2', '1:action:2', '2:measurement:1', '2:action:1'].map(
-          (name) => `point ${name} is gone: restart the service to remove it, or put it back`,
+          (name) => `point ${name} was removed: restart the service to apply this, or put it back`,
         ),
       ],
     });

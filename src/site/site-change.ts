@@ -37,10 +37,10 @@ export function siteChange(running: Site, read: Site): FoundChange {
       .filter((name) => !sameData(running[name], read[name]))
       .map((name) => `${name} has changed: restart the service to apply it`),
     ...missing(running.channels, read.channels, ({ id }) => id).map(
-      (id) => `channel ${id} is gone: restart the service to remove it, or put it back`,
+      (id) => `channel ${id} was removed: restart the service to apply this, or put it back`,
     ),
     ...missing(running.points, read.points, pointName).map(
-      (name) => `point ${name} is gone: restart the service to remove it, or put it back`,
+      (name) => `point ${name} was removed: restart the service to apply this, or put it back`,
     ),
   ];
   if (issues.length > 0) return { ok: false, issues };

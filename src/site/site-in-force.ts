@@ -1,4 +1,4 @@
-/** The site that a running service controls now [points §1.3]: whoever keeps something that was made of it makes that anew. */
+/** The site that a running service controls now [points §1.3]: whoever keeps something that was made of it makes that again. */
 import type { Site } from './site.ts';
 
 export type ReadSite = () => Site;

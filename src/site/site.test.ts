@@ -180,7 +180,11 @@ describe('[points §1] refused with file, line and reason', () => {
     ['another schema', example.replace('site.v1', 'site.v2'), /^site\.yaml:2: \/schema .*svc\.site\.v1/],
     ['a time zone nobody knows', example.replace('Europe/Amsterdam', 'Europe/Atlantis'), /^site\.yaml:6: .*time zone/],
     ['a latitude off the globe', example.replace('52.37', '152.37'), /^site\.yaml:7: \/site\/latitude /],
-    ['a day that is no day', example.replace('2026-12-26', '2026-02-30'), /^site\.yaml:9: .*2026-02-30 is not a date/],
+    [
+      'a day that is not a day',
+      example.replace('2026-12-26', '2026-02-30'),
+      /^site\.yaml:9: .*2026-02-30 is not a date/,
+    ],
     ['a parameter that is not finite', example.replace('value: 400', 'value: .nan'), /^site\.yaml:13: .*finite/],
     [
       'an unknown driver',
@@ -198,8 +202,8 @@ describe('[points §1] refused with file, line and reason', () => {
       /^site\.yaml:18: \/channels\/0\/prt /,
     ],
     ['a setting out of range', example.replace('port: 5020', 'port: 70000'), /^site\.yaml:18: \/channels\/0\/port /],
-    ['a duplicate channel', example.replace('id: derived', 'id: broker'), /^site\.yaml:28: .*broker stands twice/],
-    ['a duplicate instance', example.replace('- id: 6', '- id: 2'), /^site\.yaml:50: .*instance 2 stands twice/],
+    ['a duplicate channel', example.replace('id: derived', 'id: broker'), /^site\.yaml:28: .*duplicate channel broker/],
+    ['a duplicate instance', example.replace('- id: 6', '- id: 2'), /^site\.yaml:50: .*duplicate instance 2/],
     [
       'a secret in place of its name',
       example.replace('SVC_MQTT_PASSWORD', 'hunter2'),
@@ -210,7 +214,7 @@ describe('[points §1] refused with file, line and reason', () => {
   });
 
   test.each([
-    ['a channel that is not there', `id: 1, kind: action, channel: gone`, 'channel', 'there is no channel gone'],
+    ['a channel that is not there', `id: 1, kind: action, channel: gone`, 'channel', 'unknown channel gone'],
     ['an unknown key', `id: 1, kind: action, color: red, ${holding}`, 'color', 'known field'],
     ['an unknown kind', `id: 1, kind: setting, ${holding}`, 'kind', 'must be one of'],
     ['no address', 'id: 1, kind: action, channel: plc', '', 'needs an address'],
@@ -239,10 +243,10 @@ describe('[points §1] refused with file, line and reason', () => {
       '<= 65535',
     ],
     [
-      'a value behind the last register',
+      'a value beyond the last register',
       `id: 1, kind: action, channel: plc, address: { table: holding, register: 65535, type: float32 }`,
       'address/register',
-      'behind the last',
+      'beyond the last',
     ],
     [
       'bool in a register',
@@ -324,7 +328,7 @@ describe('[points §1] refused with file, line and reason', () => {
     const measurement = `id: 1, kind: measurement, ${holding}`;
     expect(readSite(siteWith(action, measurement), 'site.yaml').points).toHaveLength(2);
     expect(refusal(siteWith(action, measurement, action))).toEqual([
-      'site.yaml:14: /instances/1/points/2/id action point 1 of instance 2 stands twice',
+      'site.yaml:14: /instances/1/points/2/id duplicate action point 1 of instance 2',
     ]);
   });
 
@@ -335,7 +339,7 @@ describe('[points §1] refused with file, line and reason', () => {
     );
     expect(refusal(text)).toEqual([
       expect.stringMatching(/^site\.yaml:4: \/channels\/0\/port /),
-      expect.stringMatching(/^site\.yaml:13: .*there is no channel gone/),
+      expect.stringMatching(/^site\.yaml:13: .*unknown channel gone/),
     ]);
   });
 });

@@ -121,7 +121,7 @@ export interface SitePoint {
   readonly isText: boolean;
   readonly signConvention: string | undefined;
   readonly record: boolean;
-  /** It counts an amount that only grows, such as energy, until it begins anew. */
+  /** It counts an amount that only grows, such as energy, until it begins again. */
   readonly counter: boolean;
   /** Undefined where its channel's holds. */
   readonly pollIntervalMs: number | undefined;
@@ -213,7 +213,7 @@ function parametersOf(parameters: Readonly<Record<string, Static<typeof paramete
   );
 }
 
-/** What stands under `channels`; a channel whose settings are wrong is known by its name only. */
+/** The section `channels`; of a channel with invalid settings only the name is known. */
 interface ReadChannel {
   readonly id: string;
   readonly position: number;
@@ -228,7 +228,7 @@ function readChannels(
 ): ReadChannel[] {
   const seen = new Set<string>();
   return channels.map(({ given, path }, position): ReadChannel => {
-    if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `channel ${given.id} stands twice`));
+    if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `duplicate channel ${given.id}`));
     seen.add(given.id);
     const driver = driverNames.find((name) => name === given.driver);
     if (driver === undefined) {
@@ -258,16 +258,15 @@ function readPoints(
   const seenPoints = new Set<string>();
   instances.forEach((instance, instanceIndex) => {
     const instancePath = `/instances/${instanceIndex}`;
-    if (seenInstances.has(instance.id))
-      faults.push(file.at(`${instancePath}/id`, `instance ${instance.id} stands twice`));
+    if (seenInstances.has(instance.id)) faults.push(file.at(`${instancePath}/id`, `duplicate instance ${instance.id}`));
     seenInstances.add(instance.id);
     for (const { text, path } of instance.points) {
       const fault: PointFault = (member, reason) => void faults.push(file.at(`${path}/${member}`, reason));
       const key = keyOf({ instance: instance.id, point_type: text.kind, point: text.id });
-      if (seenPoints.has(key)) fault('id', `${text.kind} point ${text.id} of instance ${instance.id} stands twice`);
+      if (seenPoints.has(key)) fault('id', `duplicate ${text.kind} point ${text.id} of instance ${instance.id}`);
       seenPoints.add(key);
       const found = channelsById.get(text.channel);
-      if (found === undefined) fault('channel', `there is no channel ${text.channel}`);
+      if (found === undefined) fault('channel', `unknown channel ${text.channel}`);
       else if (found.channel !== undefined)
         points.push(readPoint(text, instance.id, points.length, found.channel, found.position, fault));
     }

@@ -44,10 +44,10 @@ describe('[points §7.2] standing limits of site.yaml', () => {
   });
 
   test.for([
-    [`  - { target: { instance: 1, point: 2 }, max: 5 }`, 'there is no action point 2 of instance 1'],
+    [`  - { target: { instance: 1, point: 2 }, max: 5 }`, 'unknown action point 2 of instance 1'],
     [
       `  - { ${target}, max_from: { instance: 2, point: 1 }, failsafe: { value: 0, after_ms: 0 } }`,
-      'no measurement point 1',
+      'unknown measurement point 1',
     ],
     [`  - { ${target}, max: 5, max_from: { instance: 1, point: 1 }, failsafe: { value: 0, after_ms: 0 } }`, 'not both'],
     [`  - { ${target} }`, 'a limit needs min, max, min_from or max_from'],

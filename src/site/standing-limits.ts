@@ -59,7 +59,7 @@ export function readStandingLimits(
       (each) => each.kind === kind && each.instance === place.instance && each.id === place.point,
     );
     if (found === undefined)
-      faults.push(file.at(path, `there is no ${kind} point ${place.point} of instance ${place.instance}`));
+      faults.push(file.at(path, `unknown ${kind} point ${place.point} of instance ${place.instance}`));
     return found;
   };
   return limits.flatMap((text, position): StandingLimit[] => {

@@ -18,7 +18,7 @@ export interface SpoolLimits {
   readonly turn_rows: number;
   /** Bytes of them, unless one row alone has more: what JSON takes a few milliseconds for. */
   readonly turn_bytes: number;
-  /** A longer line is no row of ours. */
+  /** A longer line is not a row of ours. */
   readonly line_bytes: number;
   /** Rows of one file: what is stored is removed a file at a time, and a file is written well within a call's deadline. */
   readonly file_rows: number;

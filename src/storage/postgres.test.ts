@@ -53,7 +53,7 @@ describe('the format', () => {
     await runOn(place, `UPDATE data_format SET version = 99 WHERE name = 'site'`);
     const database = openDatabase(place);
     await expect(database.ready()).rejects.toThrow(
-      /^the site database has data format 99; this program knows \d+: use the newer program, or restore a backup$/,
+      /^the site database has data format 99; this program supports \d+: use the newer program, or restore a backup$/,
     );
     await database.close();
     expect(await runOn(place, 'SELECT version FROM data_format')).toEqual([{ version: 99 }]);
@@ -65,7 +65,7 @@ describe('the format', () => {
     expect(await runOn(place, 'SELECT version FROM data_format')).toEqual([{ version: 1 }]);
   });
 
-  test('what cannot be reached, or is no database for texts, is said in one line without its password', async () => {
+  test('what cannot be reached, or is not a database for texts, is said in one line without its password', async () => {
     const nowhere = openDatabase({ ...place, url: 'postgres://user:secret-word@127.0.0.1:1/x' });
     const refused = nowhere.ready();
     await expect(refused).rejects.toThrow(/^the site database cannot be opened: .*ECONNREFUSED/);

@@ -14,7 +14,7 @@ import type { StorageLimits } from './server-limits.ts';
 export interface PostgresPlace {
   readonly url: string;
   readonly limits: StorageLimits;
-  /** Of the process that controls: what is written as of an older epoch is refused. */
+  /** Of the leader: what is written as of an older epoch is refused. */
   readonly epoch?: number;
 }
 
@@ -269,7 +269,7 @@ async function applySteps(
   const version = Number(row?.['version'] ?? 0);
   if (version > steps.length) {
     throw new Error(
-      `${what} has data format ${version}; this program knows ${steps.length}: use the newer program, or restore a backup`,
+      `${what} has data format ${version}; this program supports ${steps.length}: use the newer program, or restore a backup`,
     );
   }
   for (const step of steps.slice(version)) await run(step);

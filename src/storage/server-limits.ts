@@ -22,7 +22,7 @@ export const storageLimitsSchema = strict({
   engine_lease_ms: limit(
     800,
     [200, 60_000],
-    'time for which the process that controls may go on without hearing from the database',
+    'time for which the leader may continue without an answer of the database',
   ),
   engine_renew_ms: limit(150, [20, 20_000], 'time between two renewals of that lease'),
   engine_poll_ms: limit(100, [20, 20_000], 'poll interval of a standby process'),

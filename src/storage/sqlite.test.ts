@@ -58,7 +58,7 @@ describe('a handle', () => {
     expect(pragma(open('normal'), 'synchronous')).toBe(1);
   });
 
-  test('what is no database, or cannot be one, is named in one line and left as it is', () => {
+  test('what is not a database, or cannot be one, is named in one line and left as it is', () => {
     writeFileSync(file, 'no database at all, but as long as the header of one: '.repeat(40));
     expect(() => open()).toThrow(/^test\.sqlite cannot be opened: file is not a database$/);
     expect(readdirSync(folder)).toEqual(['test.sqlite']);
@@ -100,7 +100,7 @@ describe('migrations', () => {
     const database = open();
     migrate(database, steps, 'the test database');
     expect(() => migrate(database, steps.slice(0, 2), 'the test database')).toThrow(
-      /^the test database has data format 3; this program knows 2: use the newer program, or restore a backup$/,
+      /^the test database has data format 3; this program supports 2: use the newer program, or restore a backup$/,
     );
     expect([pragma(database, 'user_version'), tables(database)]).toEqual([3, ['a', 'b']]);
   });

@@ -83,7 +83,7 @@ export function migrate(database: DatabaseSync, steps: readonly MigrationStep[],
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   if (version > steps.length) {
     throw new Error(
-      `${what} has data format ${version}; this program knows ${steps.length}: use the newer program, or restore a backup`,
+      `${what} has data format ${version}; this program supports ${steps.length}: use the newer program, or restore a backup`,
     );
   }
   if (version === steps.length) return;

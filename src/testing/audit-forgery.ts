@@ -1,4 +1,4 @@
-/** What somebody writes who has the database, the data dir and every key of a site: all of it made anew, consistent in itself. */
+/** What somebody writes who has the database, the data dir and every key of a site: all of it rebuilt, consistent in itself. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { createAuditLog } from '../audit/log.ts';
@@ -38,7 +38,7 @@ export async function eventRows(trail: TestTrail): Promise<Row[]> {
   return (await trail.rows('SELECT * FROM audit_event WHERE chain_id = 1 ORDER BY sequence')) as unknown as Row[];
 }
 
-/** Numbers and hashes the rows, and makes head, tiles, published head and checkpoint file anew, signed with the key of the site. */
+/** Numbers and hashes the rows, and makes head, tiles, published head and checkpoint file again, signed with the key of the site. */
 export async function storeAll({ trail, key }: Stolen, rows: readonly Row[]): Promise<void> {
   let previous = chainStart;
   const linked = rows.map((row, at) => {

@@ -301,7 +301,7 @@ function recordTests(open: () => Promise<OpenCommand>): void {
     expect(audit()).toEqual([]);
   });
 
-  test.each(['throw', 'hang'] as const)('[platform §6.1] a refusal stands when its record does %s', async (kind) => {
+  test.each(['throw', 'hang'] as const)('[platform §6.1] a refusal is final when its record does %s', async (kind) => {
     const { run, contract, clock, input, breakRefusals } = await open();
     breakRefusals({ kind });
     const result = run(commandContext(clock, contract, { expiresAt: at(clock, 0) }), input);

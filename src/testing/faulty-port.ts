@@ -48,7 +48,7 @@ export function faultyPort<Port extends object>(target: Port): FaultyPort<Port> 
 export interface Held {
   /** Later calls pass. */
   forNewCalls(): void;
-  /** Those that were held go on. */
+  /** Those that were held continue. */
   forAll(): void;
 }
 

@@ -1,8 +1,8 @@
-/** A TCP gate before a server for tests: while it is shut, bytes are swallowed and nobody is told, as on a cable that was cut. */
+/** A TCP gate before a server for tests: while it is shut, bytes are dropped silently, as by a cut cable. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Gate {
-  /** From now on nothing passes, and nobody is told. */
+  /** From now on all bytes are dropped silently. */
   shut(): void;
   /** New connections pass; those that lost bytes are broken. */
   reopen(): void;

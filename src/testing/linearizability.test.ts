@@ -5,7 +5,7 @@ import { checkLinearizable, explain, type Model, type Operation, searchLimits } 
 type Input = { readonly kind: 'write'; readonly value: number } | { readonly kind: 'read' };
 type Register = Operation<Input, number | 'written'>;
 
-/** A register: writes of a value that it has already change nothing, and are no reads all the same. */
+/** A register: writes of a value that it has already change nothing, and are not reads all the same. */
 const register: Model<number, Input, number | 'written'> = {
   initial: 0,
   apply: (state, input) =>
@@ -70,7 +70,7 @@ describe('what textbooks say', () => {
 });
 
 describe('the smallest offending part', () => {
-  test('only what contradicts itself is told, and how much else there was', () => {
+  test('only the contradicting part is reported, with the number of other changes', () => {
     const calm = Array.from({ length: 60 }, (_, index) => [
       write(index, index * 10, index * 10 + 4),
       read(index, index * 10 + 5, index * 10 + 9),

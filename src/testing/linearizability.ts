@@ -41,7 +41,7 @@ export type LinearizabilityVerdict<Input, Output> =
 export interface SearchLimits {
   /** Configurations (what has happened, and the state after it) that one search looks at before it gives up. */
   readonly configurations_max: number;
-  /** Configurations for finding the smallest offending part; then what is left of it is told as it is. */
+  /** Configurations for finding the smallest offending part; then the rest is reported unchanged. */
   readonly shrink_configurations_max: number;
 }
 
@@ -75,7 +75,7 @@ export function explain<State, Input, Output>(
   return (around.length === 0 ? told : [...told, 'changes then and right before:', ...around.map(line)]).join('\n');
 }
 
-/** Changes that are told beside the offending part. */
+/** Changes reported with the offending part. */
 const aroundMax = 8;
 
 function lastChanges<State, Input, Output>(

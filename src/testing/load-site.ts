@@ -25,7 +25,7 @@ const folder = new URL('../processing/commission/fixture/', import.meta.url);
 export const fixtureFile = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
 export const fixturePath = (name: string): string => new URL(name, folder).pathname;
 
-/** `[what stands there, what stands there instead]`; what is not there fails the test. */
+/** `[old text, new text]`; a missing old text fails the test. */
 export type Edit = readonly [string, string];
 
 export interface LoadEdits {

@@ -173,7 +173,7 @@ export function processorContract(
       expect(await asked).toEqual({ outcome: 'timeout' });
     });
 
-    test('the deadline ends a call before its own timeout, and the processor is told', async () => {
+    test('the deadline ends a call before its own timeout and aborts it at the processor', async () => {
       const hang = hangingServer();
       const limit = deadline(clock, 700);
       const asked = ask(hang.answer, {}, limit.signal);

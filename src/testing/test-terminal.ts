@@ -1,4 +1,4 @@
-/** A terminal that remembers what it was told to show, and a program without a service or a data directory of its own. */
+/** A terminal that records its output, and a program without a service or a data directory of its own. */
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../base/clock.ts';
 import type { ProgramParts } from '../cli/program.ts';

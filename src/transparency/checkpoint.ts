@@ -27,7 +27,7 @@ export function checkpointText({ origin, size, root }: TreeHead): string {
   return `${origin}\n${size}\n${toBase64(root)}\n`;
 }
 
-/** Null for a text that is no checkpoint. Lines behind the third (extensions) are passed over. */
+/** Null for a text that is not a checkpoint. Lines behind the third (extensions) are passed over. */
 export function parseCheckpoint(text: string): TreeHead | null {
   const [origin = '', sizeText, rootText = '', ...rest] = text.split('\n');
   const size = parseWhole(sizeText);

@@ -10,7 +10,7 @@ type Sha256 = Pick<Cryptography, 'sha256'>;
 const isOdd = (value: number): boolean => value % 2 === 1;
 const half = (value: number): number => Math.floor(value / 2);
 
-/** Whether a leaf stands at `index` of the tree with this root. */
+/** Whether the leaf at `index` belongs to the tree with this root. */
 export async function includes(
   tree: { readonly size: number; readonly root: Uint8Array },
   leaf: { readonly index: number; readonly hash: Uint8Array },

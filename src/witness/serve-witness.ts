@@ -1,4 +1,4 @@
-/** The two routes of a witness over plain HTTP [audit §9.6]; where others reach it, a proxy with TLS stands before it. */
+/** The two routes of a witness over plain HTTP [audit §9.6]; put a proxy with TLS in front of it to serve others. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Log } from '../base/log.ts';
 import { witnessLimits } from './limits.ts';

@@ -1,5 +1,5 @@
 /**
- * A witness [audit §9.6] (C2SP tlog-witness): cosigns the checkpoint of a log that it was told of, and only when that log extends what
+ * A witness [audit §9.6] (C2SP tlog-witness): cosigns the checkpoint of a configured log, and only when that log extends what
  * it cosigned before. What it has seen once can therefore never be taken back unnoticed.
  */
 import { hash } from 'node:crypto';
@@ -58,7 +58,7 @@ export class Witness {
     if (submission === null) return refused(400, 'the request is not "old <size>", a proof and a checkpoint');
     const { head, note, old, proof } = submission;
     const log = this.#logs.get(head.origin);
-    if (log === undefined) return refused(404, 'this witness does not know the log');
+    if (log === undefined) return refused(404, 'unknown log');
     if (!(await isSignedBy(note, log, nodeCryptography)))
       return refused(403, 'the checkpoint is not signed with the key of the log');
     if (old > head.size) return refused(400, 'old is larger than the size of the checkpoint');

@@ -167,7 +167,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     const { page, context, complaints, wires } = await opened();
     await select(page, 'stop:default>end');
     await page.getByRole('button', { name: 'Insert a node' }).click();
-    const menu = page.getByRole('menu', { name: 'What comes between?' });
+    const menu = page.getByRole('menu', { name: 'Insert a node' });
     expect(await menu.getByRole('menuitem', { name: /^End/ }).count()).toBe(0);
     await menu.getByRole('menuitem', { name: /^Calculation/ }).click();
     const between = ['stop:default>calculation', 'calculation:default>end'];

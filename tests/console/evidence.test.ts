@@ -211,7 +211,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await choose(page, 'Grid power (optional)', /^grid · active_power/);
     expect(await violations(page)).toEqual([]);
     const result = panel.getByTestId('backtest-result');
-    // The charge stands still: its next row comes with the interval of recording.
+    // The state of charge is constant: its next row comes with the recording interval.
     const error = async (): Promise<string> => {
       await panel.getByRole('button', { name: 'Last hour' }).click();
       await start.click();

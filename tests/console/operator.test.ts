@@ -209,7 +209,7 @@ instances:
       await dialog.getByRole('button', { name: 'Scan' }).click();
       await dialog.getByRole('row', { name: /103 inverter, three phase W 4200 W/ }).waitFor();
       await dialog.getByRole('row', { name: /1 common Mn Example/ }).waitFor();
-      // Chosen, named, seen as lines of the file, applied: the channel alone is connected anew.
+      // Chosen, named, seen as lines of the file, applied: the channel alone is connected again.
       await dialog.getByRole('checkbox', { name: /103 inverter, three phase W/ }).check();
       await dialog.getByRole('button', { name: 'Add 1 point…' }).click();
       await dialog.getByRole('combobox', { name: 'Instance', exact: true }).selectOption('1 inverter');

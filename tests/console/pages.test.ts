@@ -2,7 +2,7 @@
 /**
  * Every page in dark and light, wide and narrow: no accessibility violation that is serious or critical (axe-core), no
  * word of complaint from the browser about the policy, nothing wider than the screen. With SCREENSHOTS=1 the pictures of
- * the guides are made anew.
+ * the guides are rebuilt.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -119,7 +119,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await selectNode(page, 'level');
     const when = page.getByLabel('Taken when').first();
     await when.fill('soc < 100');
-    await untilText(sign, /what the draft would do on live values\. Nothing ran/);
+    await untilText(sign, /Preview of the draft on live values\. Nothing was executed/);
     // The charge is 55 %: the stored branch was false, the draft's is true.
     await untilText(page.locator('[data-node="level"]'), /soc < 100[\s\S]*soc = 5\d(\.\d+)?[\s\S]*✓ true/);
     await untilText(page.getByTestId('canvas'), /would be sent/);

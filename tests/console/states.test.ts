@@ -51,7 +51,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('a number is kept as it is typed; what is none is said, and what must be one stays what it was', async () => {
+  test('a number is kept as typed; an invalid number shows an error and does not change the draft', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, ids[0]);
     const before = await priority(page).inputValue();
@@ -213,7 +213,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('what the service refuses is told where it was typed, and nothing is stored', async () => {
+  test('a refusal of the service is shown at the field, and nothing is stored', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, ids[1]);
     await page.getByLabel('Interval (milliseconds)').fill('0');

@@ -88,7 +88,7 @@ export async function selectNode(page: Page, id: string): Promise<void> {
   await expect.poll(isSelected, { timeout: 30_000 }).toBe('true');
 }
 
-/** Until the text of the place fits; the last one that did not is told. */
+/** Waits until the text matches; fails with the last text that did not. */
 export async function untilText(place: Locator, wanted: RegExp, deadlineMs = 30_000): Promise<void> {
   await expect.poll(() => place.innerText(), { timeout: deadlineMs }).toMatch(wanted);
 }

@@ -211,7 +211,7 @@ test('[audit §7] /ready shows a broken chain, and the verification a rule that 
     `UPDATE audit_event SET subject_id = 'eve' WHERE sequence = (SELECT max(sequence) FROM audit_event)`,
   );
   await waitFor(async () => (await askReady(service)).audit === 'broken', 20_000);
-  // Control and everything else go on; after the word of a person, so do checkpoints.
+  // Control and everything else continue; after the word of a person, so do checkpoints.
   expect((await addRule(service, 'four')).status).toBe(200);
   const said = run(of, {}, 'audit', 'acknowledge-break', '--reason', 'an experiment', '--confirmed');
   expect([said.status, said.stderr]).toEqual([0, '']);

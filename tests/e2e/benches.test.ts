@@ -13,7 +13,7 @@ describe('a bench', () => {
   });
 
   test('a size that it does not have is refused', async () => {
-    await expect(smoke('scheduler.ts', 'rule=3')).rejects.toThrow('there is no size "rule"; there are rules, ticks');
+    await expect(smoke('scheduler.ts', 'rule=3')).rejects.toThrow('unknown size "rule"; there are rules, ticks');
   });
 });
 

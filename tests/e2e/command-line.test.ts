@@ -108,7 +108,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
     ['a wrong token', ['rules', 'list'], { SVC_ACCESS_TOKEN: 'wrong' }, 1, /\(unauthenticated, correlation id \S+\)$/],
     ['no token', ['rules', 'list'], { SVC_ACCESS_TOKEN: '' }, 2, /^setpoint: SVC_ACCESS_TOKEN is not set/],
     [
-      'a token that is none',
+      'an invalid token',
       ['rules', 'list'],
       { SVC_ACCESS_TOKEN: 'two words' },
       2,
@@ -138,7 +138,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
     ],
     ['nothing to change', ['rules', 'update', '1', '--confirmed'], {}, 2, /^setpoint: name at least one thing/],
     [
-      'a time that is none',
+      'an invalid time',
       ['audit', 'search', '--from', 'yesterday'],
       {},
       1,
@@ -149,7 +149,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
       ['rules', 'get', 'x'],
       {},
       2,
-      /^setpoint: 'x' is invalid for argument 'id'\. Give the number of a rule; add --help to see what it takes$/,
+      /^setpoint: 'x' is invalid for argument 'id'\. Give the number of a rule; add --help for usage$/,
     ],
   ])('%s', (_name, args, more, status, line) => {
     const result = runCommand('setpoint', args, { ...env, ...more });

@@ -1,6 +1,6 @@
 /**
  * PostgreSQL killed and started again while rules run and clients write (docs/guides/several-machines.md): for less than the
- * lease the process that controls goes on, for longer it stops; changes are refused whole; everything resumes by itself.
+ * lease the leader continues, for longer it stops; changes are refused whole; everything resumes by itself.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -82,7 +82,7 @@ describe('the database is away', () => {
       const times = runs.map((run) => Date.parse(String(Reflect.get(run, 'started_at'))));
       found += times.filter((atMs) => atMs > fromMs && atMs < toMs).length;
       const last = runs.at(-1);
-      // What was stored late stands behind what ran later: a page more is looked at.
+      // Runs stored late come after later ones: read one more page.
       if (last === undefined || runs.length < 100 || Math.max(...times) < fromMs - 10_000) return found;
       before = `&before=${String(Reflect.get(last, 'execution_id'))}`;
     }
@@ -125,7 +125,7 @@ describe('the database is away', () => {
   }, 120_000);
   afterAll(() => cluster.close());
 
-  test('for less than the lease: the process that controls goes on as if nothing were, and stores afterwards what ran', async () => {
+  test('for less than the lease: the leader continues to control, and stores its runs afterwards', async () => {
     const leader = await cluster.leader();
     const other = cluster.machines.find((machine) => machine !== leader);
     const load = writeTo(services(), 'short');

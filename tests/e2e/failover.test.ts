@@ -117,7 +117,7 @@ describe('two machines, one site', () => {
       const written = (machine: typeof first): number => machine.device.holding.readFloatBE(200);
       const standby = cluster.machines.find((machine) => machine !== first)?.service;
       const body = { value: 123, for_seconds: 20, reason: 'held through two takeovers' };
-      // Asked of a machine that stands by, carried out by the one that controls.
+      // Requested from a standby, executed by the leader.
       const held = await standby?.command('POST', '/points/1/action/1/override', body);
       expect(held?.status, held?.text).toBe(200);
       await waitFor(() => written(first) === 123 || undefined);

@@ -131,14 +131,14 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
     expect(setpoint('export', '--point', '2:1').stdout).toContain(',1,good\n2026-07-11T10:45:00Z,2,good\n');
   });
 
-  test('[points §6.2] one bad line and nothing is stored; wrong points and times are told', async () => {
+  test('[points §6.2] one bad line and nothing is stored; wrong points and times are reported', async () => {
     const bad = importText('time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,one\n');
     expect(bad.status).toBe(1);
     expect(bad.stderr).toContain('values.csv:3: the value must be a finite number');
     const none = setpoint('export', '--point', '2:1');
     expect([none.status, none.stdout]).toEqual([1, '']);
     expect(none.stderr).toContain(
-      engine === 'sqlite' ? 'there is no history in the data dir' : 'the history store cannot be read now',
+      engine === 'sqlite' ? 'no history in the data dir' : 'the history store cannot be read now',
     );
     expect(await audited()).toEqual([]);
     expect(importText('time,value\n', '--point', '2:2').stderr).toContain('site.yaml has no measurement point 2:2');

@@ -19,13 +19,13 @@ import {
 
 const clients = 8;
 const killWithinMs = 400;
-/** Checkpoints come often; a machine that is busy with other work is no reason for a start to fail. */
+/** Checkpoints come often; a machine that is busy with other work is not a reason for a start to fail. */
 const limits = `
 http: { mutations_per_minute: 1000000 }
 audit: { checkpoint_events: 25 }
 automation: { engine_call_timeout_ms: 120000 }
 `;
-/** What clients were told; a kill may only lose what nobody was told. */
+/** What clients were answered; a kill may only lose changes without an answer. */
 interface Told {
   readonly created: Map<number, string>;
   readonly deleted: Set<number>;
@@ -134,7 +134,7 @@ function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
   return rows as unknown as StoredEvent[];
 }
 
-/** Every change that is in the store, or that a client was told of, has its accepted event. */
+/** Every change that is in the store, or was answered to a client, has its accepted event. */
 function checkTrail(file: string, told: Told): void {
   const database = new DatabaseSync(file);
   try {

@@ -118,7 +118,7 @@ describe('[platform §8] the tools', () => {
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
     await expect(
       client.callTool({ name: 'automation_rule_create', arguments: { name: 'x', confirmed: true } }),
-    ).rejects.toThrow(/there is no tool/);
+    ).rejects.toThrow(/unknown tool/);
   });
 
   test('with --allow-write: every command too, destructive ones marked, each with `confirmed`', async () => {

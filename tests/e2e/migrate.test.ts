@@ -6,7 +6,7 @@ import { runCommand, serviceEnvironment, startTestService, testFolders, virtualS
 import { storageOn } from './storage-on.ts';
 
 describe('setpoint migrate', () => {
-  test('[audit §6] rules, ids and audit chain go on behind the last of the old place', async () => {
+  test('[audit §6] rules, ids and audit chain continue behind the last of the old place', async () => {
     const folders = testFolders(virtualSite);
     const { env: server, remove } = await storageOn('postgres', folders);
     const migrate = (...more: string[]) =>

@@ -209,7 +209,7 @@ describe('[platform §4.4] backup and restore', () => {
     const result = runCommand('setpoint', ['restore', place], serviceEnvironment(empty));
     expect([result.status, result.stderr]).toEqual([
       1,
-      'setpoint: the backup is damaged: scope.json is not what was saved\n',
+      'setpoint: the backup is damaged: scope.json does not match its digest\n',
     ]);
     expect(existsSync(empty.data)).toBe(false);
     expect(runCommand('setpoint', ['restore', '--check', place], env).status).toBe(1);

@@ -26,7 +26,7 @@ interface Answer {
 
 interface Book {
   readonly calls: RecordedCall[];
-  /** Times are told from here. */
+  /** Times are relative to this. */
   readonly beganMs: number;
 }
 
@@ -87,7 +87,7 @@ export async function startClients(
     }),
   );
   const ended = Promise.all(running);
-  // What a client has seen that may not be is told by `more` and `finish`.
+  // `more` and `finish` report impossible observations of a client.
   ended.catch(() => undefined);
   return {
     calls,

@@ -140,7 +140,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
     });
   });
 
-  test('[rules §12.2] moves and labels are no changes, an edit of what a rule does is drift, and the next plan takes it back', async () => {
+  test('[rules §12.2] moves and labels are not changes, an edit of what a rule does is drift, and the next plan takes it back', async () => {
     const folder = newFolder();
     const id = await made('fan');
     await setpoint('pull', folder);

@@ -37,7 +37,7 @@ export interface Machine {
 export interface Cluster {
   readonly postgres: TestPostgres;
   readonly machines: readonly Machine[];
-  /** The machine that controls now, as its log says. */
+  /** The leader now, as its log says. */
   leader(deadlineMs?: number): Promise<Machine>;
   close(): Promise<void>;
 }
@@ -128,7 +128,7 @@ export function setpointWrites({ device }: Pick<Machine, 'device'>): number[] {
   return device.writes.filter(({ register }) => register === setpointRegister).map(({ atMs }) => atMs);
 }
 
-/** What happens to the machine that controls. */
+/** What happens to the leader. */
 export type Way = 'kill' | 'stop' | 'cut';
 
 /** What a takeover waits for, in the order of the log: when each was there, from the end of the old one's control on. */
@@ -216,7 +216,7 @@ function lastOfLease({ name, service }: Machine): string {
     .join('\n')}`;
 }
 
-/** The machine that controls, and the one that is ready to. */
+/** The leader, and the one that is ready to. */
 export async function pairOf(cluster: Cluster): Promise<{ readonly old: Machine; readonly next: Machine }> {
   return waitFor(() => {
     const old = cluster.machines.find(controls);
@@ -238,7 +238,7 @@ async function tryTakeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
   else if (way === 'stop') old.service.process.kill('SIGSTOP');
   else old.gate.shut();
   const firstMs = await waitFor(() => setpointWrites(next)[known], 20_000);
-  // Back again: what had stopped goes on, what was cut off is reached.
+  // Back again: what had stopped continues, what was cut off is reached.
   if (way === 'kill') await old.start();
   else if (way === 'stop') old.service.process.kill('SIGCONT');
   else old.gate.reopen();

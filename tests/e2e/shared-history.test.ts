@@ -37,7 +37,7 @@ describe('two machines, one history', () => {
     return { leader, other };
   };
 
-  test('the machine that controls records, the other one does not; both export the same', async () => {
+  test('the leader records, the other one does not; both export the same', async () => {
     const { leader, other } = await standby();
     await recordedAfter(Date.now());
     const rows = await rowsSince(0);

@@ -26,7 +26,7 @@ const instances = `instances:
       - { id: 1, name: soc, kind: measurement, unit: "%", channel: battery, ${address(0)}, record: true }
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: battery, ${address(100)} }
 `;
-/** The new instance stands first: places in the file are no places in the running service. */
+/** The new instance comes first: the order of the file is not the order in the running service. */
 const larger = (): string => {
   const meter = `instances:
   - id: 2
@@ -121,7 +121,7 @@ test('[points §1.3] what needs a restart is refused as a whole, and so is a fil
   );
   const issues = [
     'timezone has changed: restart the service to apply it',
-    'point 1:measurement:1 is gone: restart the service to remove it, or put it back',
+    'point 1:measurement:1 was removed: restart the service to apply this, or put it back',
   ];
   expect((await changes())?.['issues']).toEqual(issues);
   const refused = await reload();
@@ -132,7 +132,7 @@ test('[points §1.3] what needs a restart is refused as a whole, and so is a fil
   expect(setpoint(old, 100)).toBe(40);
 });
 
-test('[points §1.3] points are added to the file by preview and confirmation; a changed channel alone starts anew', async () => {
+test('[points §1.3] points are added to the file by preview and confirmation; a changed channel alone starts again', async () => {
   write(larger());
   chmodSync(join(service.folders.config, 'site.yaml'), 0o644);
   const point = {
@@ -150,7 +150,7 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   expect((await preview({ instance: 2, points: many })).status).toBe(400);
   expect((await preview({ instance: 2, points: many.slice(1) })).body['data']).toMatchObject({ issues: [] });
   const wrong = await preview({ instance: 2, points: [{ ...point, channel: 'nowhere' }] });
-  expect(String(wrong.body['data']?.['issues'])).toMatch(/there is no channel nowhere/);
+  expect(String(wrong.body['data']?.['issues'])).toMatch(/unknown channel nowhere/);
   const shown = (await preview(body)).body['data'];
   expect(shown).toMatchObject({ issues: [], difference: { removed: [] } });
   const { revision } = shown as unknown as { revision: string };

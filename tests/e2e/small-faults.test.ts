@@ -20,7 +20,7 @@ async function newRule(
   return id;
 }
 
-test('[rules §1.1] a cooldown is bounded, and a stored one of 2^53-1 ms answers every question while the engine goes on', async () => {
+test('[rules §1.1] a cooldown is bounded, and a stored one of 2^53-1 ms answers every question while the engine continues', async () => {
   const folders = testFolders(virtualSite);
   let service = await startTestService(folders);
   const id = await newRule(service, 'pump', { flow_json: feedFlow(), cooldown_ms: cooldownMsMax });

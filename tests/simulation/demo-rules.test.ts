@@ -139,7 +139,7 @@ describe('eight weeks of the demo', () => {
     expect([...outcomes].toSorted()).toEqual(['acted', 'no_action']);
   });
 
-  test('[rules §6.2] the two writers of the setpoint do not fight: shaving stands, management is outranked', () => {
+  test('[rules §6.2] the two writers of the setpoint do not fight: shaving wins, management is outranked', () => {
     const shaved = run.filter((step) => recordOf(step, shaving).outcome === 'acted');
     expect(shaved.length).toBeGreaterThan(100);
     for (const step of shaved) {

@@ -143,7 +143,7 @@ function silentConnections(service: TestService, count: number): Socket[] {
   });
 }
 
-/** Ends the process that controls with this signal, and brings it back. */
+/** Ends the leader with this signal, and brings it back. */
 function ofProcess(
   name: string,
   where: FaultClass['where'],
@@ -299,13 +299,13 @@ export const faultClasses: readonly FaultClass[] = [
   lockedFile('runtime'),
   lockedFile('site'),
   { ...ofProcess('kill -9', 'one machine', killAndStart), takeovers: 0 },
-  ofProcess('kill -9 of the machine that controls', 'three machines', killAndStart),
-  ofProcess('the machine that controls stands still', 'three machines', async ({ service }) => {
+  ofProcess('kill -9 of the leader', 'three machines', killAndStart),
+  ofProcess('the leader is frozen', 'three machines', async ({ service }) => {
     service?.process.kill('SIGSTOP');
     return async () => void service?.process.kill('SIGCONT');
   }),
   {
-    ...ofProcess('the machine that controls is cut off from the database', 'three machines', async (machine, site) => {
+    ...ofProcess('the leader is cut off from the database', 'three machines', async (machine, site) => {
       site.gateOf(machine)?.shut();
       return async () => site.gateOf(machine)?.reopen();
     }),

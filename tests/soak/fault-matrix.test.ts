@@ -1,5 +1,5 @@
 /**
- * Every class of fault on one machine and on three: control goes on as far as the fault allows, nothing that was acknowledged is
+ * Every class of fault on one machine and on three: control continues as far as the fault allows, nothing that was acknowledged is
  * lost, a cooldown holds, and the site is well again afterwards. Prints what it saw; SVC_TEST_ROUNDS sets how often (default 3).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

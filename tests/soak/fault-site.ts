@@ -224,7 +224,7 @@ export function longestPause(site: FaultSite, fromMs: number, toMs: number): num
   return Math.max(...all.map((at, index) => at - (all[index - 1] ?? at)));
 }
 
-/** Whether two machines commanded by turns: one went on after the other had begun, more often than control was taken over. */
+/** Whether two machines commanded by turns: one continued after the other had begun, more often than control was taken over. */
 export function turnsOfControl(site: FaultSite, fromMs: number): number {
   const writes = site.machines
     .flatMap((machine, index) => setpointWrites(machine).map((atMs) => ({ atMs, index })))

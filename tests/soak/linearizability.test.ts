@@ -22,7 +22,7 @@ test.each(seeds)('SVC_TEST_SEED=%i', async (seed) => {
   onTestFinished(() => load.stop());
   await load.more(150, deadlineMs);
   const leader = await cluster.leader(deadlineMs);
-  // By turns the machine that controls and one that does not.
+  // By turns the leader and one that does not.
   const victim = seed % 2 === 0 ? leader : cluster.machines.find((machine) => !controls(machine));
   await victim?.service?.stop('SIGKILL');
   await load.more(50, deadlineMs);

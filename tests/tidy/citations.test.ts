@@ -14,7 +14,7 @@ const sections = new Map(
   }),
 );
 
-/** Sections of other documents, whose name stands before them. */
+/** Sections of other documents, with the document's name before them. */
 const elsewhere = /\b(RFC \d+|ISA-[\d.]+) §[\d.]+\d( and §[\d.]+\d)?/g;
 const citation = /\[([a-z-]+) §(\d+(?:\.\d+)*)\]/g;
 

@@ -46,7 +46,7 @@ function run(lines: string | null, { uid = 0, env = {} }: { uid?: number; env?: 
   return { status, stderr, called, seen };
 }
 
-test('values are what stands there, whatever a shell would make of them', () => {
+test('values are taken literally, without shell expansion', () => {
   const { status, called, seen } = run(
     [
       '# a comment; x=$(touch made-1)',

@@ -1,4 +1,4 @@
-/** The console speaks several languages: what a person reads stands in its catalogues, and every catalogue has all of it. */
+/** The console speaks several languages: all of its text is in catalogues, and every catalogue is complete. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const read = ['label', 'title', 'placeholder', 'description', 'alt', 'aria-label
 /** Names and signs, the same in every language. */
 const isWord = (text: string): boolean => /\p{L}{2,}/u.test(text);
 
-/** Texts of a component that are no catalogue's. */
+/** Texts in a component instead of a catalogue. */
 function strayTexts(path: string, source = readFileSync(path, 'utf8')): string[] {
   const { program } = parseSync(path, source);
   const found: string[] = [];
@@ -31,7 +31,7 @@ function strayTexts(path: string, source = readFileSync(path, 'utf8')): string[]
 
 const components = globSync('console/src/**/*.tsx');
 
-test('no text of a component stands outside the catalogues', () => {
+test('no text of a component is outside the catalogues', () => {
   expect(components.length).toBeGreaterThan(50);
   expect(components.flatMap((path) => strayTexts(path).map((text) => `${path}: ${text}`))).toEqual([]);
 });

@@ -44,7 +44,7 @@ describe('the house', () => {
     expect(places(all, /\b(TODO|FIXME|XXX)\b|@ts-(ignore|nocheck|expect-error)|\.(only|skip)\(/, code)).toEqual([]);
   });
 
-  test('no pattern stands as a member of toMatchObject, which takes any value for it', () => {
+  test('no regular expression is a member of toMatchObject, which accepts any value for it', () => {
     const test = (path: string): boolean => path.endsWith('.test.ts');
     expect(places(all, /toMatchObject\(.*[:[,] ?\/(?![/*])[^']*$/, test)).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('the house', () => {
     expect(doubled.map(([name, files]) => `${name}: ${[...files].join(', ')}`)).toEqual([]);
   });
 
-  test('index.ts stands only in registries', () => {
+  test('index.ts exists only in registries', () => {
     const indexes = product.filter((file) => file.path.endsWith('/index.ts'));
     const lonely = indexes.filter(
       (file) => product.filter((other) => dirname(other.path) === dirname(file.path)).length < 3,

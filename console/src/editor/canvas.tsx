@@ -1,6 +1,6 @@
 /**
  * The canvas: the draft's flow, drawn. What is dragged moves at once and enters the draft when it is let go; everything
- * else that is done here is a change of the draft, which is then drawn anew.
+ * else that is done here is a change of the draft, which is then drawn again.
  */
 import '@xyflow/react/dist/base.css';
 import {

@@ -7,7 +7,7 @@ export function copiedText(document: FlowDocument, ids: ReadonlySet<string>): { 
   return { text: JSON.stringify({ nodes }, null, 2), count: nodes.length };
 }
 
-/** Null for a text that is no flow. */
+/** Null for a text that is not a flow. */
 export function pastedNodes(text: string): readonly FlowNode[] | null {
   try {
     const nodes = readDocument(parseJson(text))?.nodes;

@@ -32,7 +32,7 @@ export interface DraftStore {
   rebase(base: Content, revision: number): void;
   /** The stored version replaces the draft's content, as one step that can be undone. */
   adopt(base: Content, revision: number): void;
-  /** Tells which version is stored now: one that is no conflict is taken over without a word. */
+  /** Tells which version is stored now: one that is not a conflict is taken over without a word. */
   noteStored(base: Content, revision: number): void;
   /** Writes what is not kept yet. */
   flush(): void;

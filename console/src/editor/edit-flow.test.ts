@@ -87,7 +87,7 @@ describe('[rules §4.1] what is drawn is what is stored', () => {
     expect(setText(setText(flow, 'input', 'label', 'Read'), 'input', 'label', '')).toEqual(flow);
   });
 
-  test('what follows an output, and what stands before an input', () => {
+  test('what follows an output, and what precedes an input', () => {
     expect(fittingKinds('output', true)).not.toContain('start');
     expect(fittingKinds('input', true)).not.toContain('end');
     expect(fittingKinds('input', false)).toContain('start');

@@ -1,6 +1,6 @@
 /**
  * Every change that the editor makes to a flow, as functions from document to document. Wires are the truth [rules §4.1]:
- * whatever changes them draws the edges anew, so that both always say the same.
+ * whatever changes them draws the edges again, so that both always say the same.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 import {

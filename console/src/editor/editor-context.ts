@@ -14,7 +14,7 @@ export interface EditorView {
   select(ids: readonly string[]): void;
   /** Selects the node and, where a path is given, puts the cursor into the field of that path. */
   edit(nodeId: string, path?: string): void;
-  /** Fields that somebody has been in, by path: what is missing in others is no error to show yet. */
+  /** Fields that somebody has been in, by path: what is missing in others is not an error to show yet. */
   readonly touched: ReadonlySet<string>;
   touch(path: string): void;
 }

@@ -45,7 +45,7 @@ function useRuleCommands({ rule, problems, onSave }: HeaderParts) {
             { id: 'toggle', label: t.rules[toggle], group: t.palette.here, run: () => ask(toggle, rule) },
             { id: 'run', label: t.rules.run, group: t.palette.here, run: () => ask('run', rule) },
           ],
-    // The dialogs are opened by what stands here when they are asked for.
+    // The dialogs open with the values of this render.
     [readOnly, canSave, toggle, rule, ask, onSave],
   );
   useOfferedCommands(commands);

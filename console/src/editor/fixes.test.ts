@@ -108,7 +108,7 @@ describe('one click', () => {
     expect(problemsOf(fix?.apply(endless) ?? endless).map(({ code }) => code)).toEqual(['unreachable-node']);
   });
 
-  test('draws misleading edges anew', () => {
+  test('draws misleading edges again', () => {
     const flow = drawn('soc < 40');
     const { flow: redrawn } = fixed({ ...flow, edges: flow.edges?.slice(1) ?? [] }, 'edges-differ');
     expect(redrawn.edges).toHaveLength(5);

@@ -66,7 +66,7 @@ export function configOf(node: FlowNode): Fields {
   return isFields(config) ? config : {};
 }
 
-/** Of the second dialect: the kind stands in `data.type`. */
+/** In the second dialect, `data.type` is the kind. */
 export function customType(node: FlowNode): string | null {
   const type = node.type === 'custom' ? node.data?.['type'] : undefined;
   return typeof type === 'string' ? type : null;
@@ -87,7 +87,7 @@ export function nodeOf(document: FlowDocument, id: string): FlowNode | undefined
   return document.nodes.find((node) => node.id === id);
 }
 
-/** The objects of a list in a node's config; what is no object counts as an empty one, so that positions agree. */
+/** The objects of a list in a node's config; what is not an object counts as an empty one, so that positions agree. */
 export function entriesOf(node: FlowNode, list: string): Fields[] {
   const value = configOf(node)[list];
   return Array.isArray(value) ? value.map((entry: unknown) => (isFields(entry) ? entry : {})) : [];

@@ -33,7 +33,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
   const kind = drawnKind(node);
   const own = problems.filter((problem) => problem.node_id === node.id);
   const outputs = outputsOf(node);
-  // Wires end at outputs by name: where these change, the places of their dots are read anew.
+  // Wires end at outputs by name: where these change, the places of their dots are read again.
   const updateNode = useUpdateNodeInternals();
   const names = [direction, ...outputs].join('\n');
   const drawnNames = useRef(names);

@@ -119,7 +119,7 @@ describe('what a draft changes', () => {
     expect(words).toEqual({ before: sentence(before), after: sentence(after) });
   });
 
-  test('[rules §1.5] a move is no change of logic; with errors on one side nothing is claimed of wires and actuators', () => {
+  test('[rules §1.5] a move is not a change of logic; with errors on one side nothing is claimed of wires and actuators', () => {
     const before = content('soc < lower', null);
     const [start, ...others] = before.flow?.nodes ?? [];
     if (start === undefined || before.flow === null) throw new Error('the rule of this test has no flow');

@@ -19,7 +19,7 @@ const words = t.editor;
 export function RulePage() {
   const { ruleId: text } = useParams({ from: '/rules/$ruleId' });
   const session = useSession();
-  // Of whoever opened the page: who signs in again over it goes on with what it shows.
+  // Of whoever opened the page: who signs in again over it continues with what it shows.
   const [subject] = useState(session.status === 'out' ? '' : session.facts.subject);
   const ruleId = Number(text);
   if (!/^[1-9][0-9]{0,15}$/.test(text)) return <Notice tone="warn">{words.badId}</Notice>;
@@ -63,7 +63,7 @@ interface DraftParts {
   readonly catalogue: ConsoleCatalogue;
 }
 
-/** The draft is made once, of what was found when the page was opened; later versions of the rule are told to it. */
+/** The draft is created once from the rule at page load; later versions of the rule are passed to it. */
 function DraftOf({ owner, rule, kept, catalogue: given }: DraftParts) {
   const [store] = useState<DraftStore>(() => createDraftStore(owner, rule, kept));
   const [catalogue] = useState(given);

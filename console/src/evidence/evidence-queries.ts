@@ -19,7 +19,7 @@ export type BacktestOrder = NonNullable<CallInput<(typeof ruleBacktest)['run']>[
 /** Longer than any deadline that a site may set, so that the refusal of the service is shown. */
 const backtestDeadlineMs = 3_660_000;
 
-/** What the tests say of the stored flow; while they change, the result before stands. */
+/** Test results of the stored flow; while tests change, the previous result stays visible. */
 export function useTestResults(ruleId: number, tests: readonly TestDraft[], enabled: boolean) {
   return useQuery({
     queryKey: ['rule', ruleId, 'tests', tests],

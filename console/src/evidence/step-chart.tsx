@@ -33,7 +33,7 @@ export function StepChart({ changes, from, to, label }: ChartParts) {
   );
 }
 
-/** Each value stands until the next one, the last to the end. */
+/** Each value is valid until the next one, the last to the end. */
 function pathOf(changes: ChartParts['changes'], fromMs: number, toMs: number): string {
   const place = placeIn(shownRange(changes.map(({ value }) => value)), box);
   const yOf = (value: number): string => place(value).toFixed(1);

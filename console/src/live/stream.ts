@@ -144,7 +144,7 @@ function close(): void {
   setState('off');
 }
 
-// Another subject, or none: the connection of the one before must not go on.
+// Another subject, or none: the connection of the one before must not continue.
 onSession(() => {
   close();
   if (currentSession().status === 'out') {

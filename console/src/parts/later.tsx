@@ -1,6 +1,6 @@
 /**
  * A part of the console that is fetched when it is first shown. One that cannot be fetched, because the service is away or
- * was renewed meanwhile, says so in its own place, and what stands around it stays as it is.
+ * was updated meanwhile, shows a message in its place and leaves the rest of the page unchanged.
  */
 import { Button, Center, Loader } from '@mantine/core';
 import { type ComponentType, useEffect, useState } from 'react';
@@ -52,6 +52,6 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
       </Notice>
     );
   }
-  // One that fails before it is shown fails again where it is shown, and is told there.
+  // A failed preload fails again when shown, and the message appears there.
   return Object.assign(Part, { preload: () => fetchPart().catch(() => undefined) });
 }

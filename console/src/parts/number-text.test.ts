@@ -11,7 +11,7 @@ test('every number that is written is read as itself', () => {
 });
 
 test.each(['', ' ', '-', '.', 'e5', '1e', 'abc', '12kW', '1,5', '0x10', 'Infinity', 'NaN', '1e999', '--1', '1 2'])(
-  '%j is no number',
+  '%j is not a number',
   (text) => expect(typedNumber(text)).toBeNull(),
 );
 

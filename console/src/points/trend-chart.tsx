@@ -35,7 +35,7 @@ export interface ChartMark {
 
 interface ChartParts {
   readonly trend: TrendView;
-  /** A command stands until the next one: steps instead of slopes. */
+  /** A command is valid until the next one: steps instead of slopes. */
   readonly steps: boolean;
   readonly lines: readonly ChartLine[];
   readonly marks: readonly ChartMark[];

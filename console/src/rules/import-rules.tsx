@@ -21,7 +21,7 @@ interface Imported {
   readonly failure: string | null;
 }
 
-/** One that fails does not keep the others from coming in; what became of each is told. */
+/** A failed rule does not stop the others; the result of each is shown. */
 async function importAll(file: File): Promise<Imported[]> {
   const rules = readRuleFile(await file.text());
   const results: Imported[] = [];

@@ -38,7 +38,7 @@ describe('why a rule is not running', () => {
     ]);
   });
 
-  test('a point without a usable value is no distance, and neither is a trigger without a deadband', () => {
+  test('a point without a usable value has no distance, and neither has a trigger without a deadband', () => {
     const points = [
       { ...point, current_value: null, distance: null },
       { ...point, threshold: null },

@@ -1,4 +1,4 @@
-/** The page's one client of the service; a refused token is told to the session, whatever the call was. */
+/** The page's only client of the service; it reports a refused token to the session after any call. */
 import type { Static } from 'typebox';
 import type { Capability } from '../../../src/api/capability.ts';
 import { ApiError, type CallInput, createClient, type Reply } from '../../../src/api/client.ts';

@@ -7,7 +7,7 @@ export type TokenRole = 'Admin' | 'Engineer' | 'Viewer';
 
 export interface TokenFacts {
   readonly subject: string;
-  /** Null for a token that is no JWT: it opens the audit log only. */
+  /** Null for a token that is not a JWT: it opens the audit log only. */
   readonly role: TokenRole | null;
   readonly expiresAtMs: number | null;
 }

@@ -15,7 +15,7 @@ export function useServiceTrouble(): Trouble | null {
         const error = query.state.error ?? query.state.fetchFailureReason;
         if (!query.isActive() || !(error instanceof ApiError)) continue;
         if (error.code === localCodes.unreachable || error.code === localCodes.timeout) return 'unreachable';
-        // Without our envelope a 502 or 503 comes from what stands in between.
+        // Without our envelope, a 502 or 503 comes from a proxy.
         if (error.status === 503 || error.status === 502) return 'unavailable';
       }
       return null;

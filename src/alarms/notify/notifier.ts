@@ -67,7 +67,7 @@ class Receiver {
     this.#parts = parts;
   }
 
-  /** Sends what waits, in order, until the receiver does not take one. */
+  /** Sends pending changes in order until a delivery fails. */
   async deliver(): Promise<void> {
     const { store, controls, clock } = this.#parts;
     if (!controls() || clock.monotonicMs() < this.#notBeforeMs) return;

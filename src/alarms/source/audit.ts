@@ -20,9 +20,9 @@ export const auditAlarms: AlarmSource = {
     {
       facts: builtIn({
         id: 'audit-unavailable',
-        name: 'The audit log takes no events',
+        name: 'The audit log cannot store events',
         priority: 'critical',
-        message: 'Every change is refused. Look at the free space of the data directory, or at the database.',
+        message: 'Every change is refused. Check the free space of the data directory, and the database.',
       }),
       raw: auditWritable === null ? null : !auditWritable,
       delayMs: 0,

@@ -126,15 +126,15 @@ class WalkedChain implements ChainWalk {
         this.#expected,
         `${this.#expected === last ? 'it is' : `${this.#expected} to ${last} are`} missing`,
       );
-    } else if (sequence < this.#expected) this.#fail('reordered', sequence, `it stands behind ${this.#expected - 1}`);
+    } else if (sequence < this.#expected) this.#fail('reordered', sequence, `it follows ${this.#expected - 1}`);
     else if (chainHash(this.#owner, event) !== record.hash) {
       const origin = originOf(this.#owner, record, sequence, this.#start.last);
       if (origin === null) this.#fail('edited', sequence, 'it does not have the hash that it was recorded with');
-      else this.#fail('reordered', sequence, `the event recorded as ${origin} stands here`);
+      else this.#fail('reordered', sequence, `the event recorded as ${origin} is in this place`);
     } else if (this.#previous !== null && event.previous !== this.#previous) {
       // Consistent in itself, but with another predecessor: that one was changed together with its hash.
       if (sequence === this.#first) this.#fail('edited', sequence, 'it does not continue where the chain begins');
-      else this.#fail('replaced', sequence - 1, `${sequence} was recorded behind another event than this one`);
+      else this.#fail('replaced', sequence - 1, `${sequence} was recorded after a different event`);
     }
     if (this.#broken !== null) return;
     this.#details += checkDetails(record, this.#fail, sequence);

@@ -1,6 +1,6 @@
 /**
  * The bytes of the audit chain ([audit §6]; docs/formats/audit.md): one canonical text per event, which holds
- * the hash of the event before it, and its SHA-256. It stands here because the migration of older databases needs it too.
+ * the hash of the event before it, and its SHA-256. It is here because the migration of older databases needs it too.
  * The text is RFC 8785: members sorted by code unit, written out by hand because millions of events are verified at once.
  */
 import { hash } from 'node:crypto';
@@ -70,7 +70,7 @@ export const chainStart = '0'.repeat(64);
 /**
  * Only what somebody else named may need escapes; all other members were recorded by a grammar without quotes, backslashes
  * or control characters. Written out unescaped they stay unambiguous: the labels between them occur once in what was
- * recorded, so other members that give the same text do not exist. But the correlation id stands before a label that may be
+ * recorded, so other members that give the same text do not exist. But the correlation id precedes a label that may be
  * left out: unescaped, it could have swallowed the digest of the details.
  */
 export function chainText(owner: ChainOwner, event: ChainedEvent): string {

@@ -41,7 +41,7 @@ describe('[audit §7] the indexes of the audit events', () => {
 
   test('one that is gone is named, and one that says that it leaves events out', async () => {
     const gone =
-      'the index audit_event_action is missing or was changed; find out by whom, then make it anew on (chain_id, action, sequence)';
+      'the index audit_event_action is missing or was changed; find out by whom, then create it again on (chain_id, action, sequence)';
     await trail.run('DROP INDEX audit_event_action');
     expect(await found()).toBe(gone);
     await trail.run('CREATE INDEX audit_event_action ON audit_event (chain_id, action, sequence) WHERE sequence <> 7');

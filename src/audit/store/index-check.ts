@@ -43,7 +43,7 @@ async function firstIncomplete(run: PostgresConnection['run']): Promise<string |
     const [plan] = await run(`EXPLAIN (FORMAT JSON) SELECT count(*) FROM ${ordered}`);
     const on = `(${order})${condition === 'true' ? '' : ` WHERE ${condition}`}`;
     if (!JSON.stringify(plan).includes(`"Index Name":"${name}"`))
-      return `the index ${name} is missing or was changed; find out by whom, then make it anew on ${on}`;
+      return `the index ${name} is missing or was changed; find out by whom, then create it again on ${on}`;
     if ((await count(ordered)) !== expected)
       return `the index ${name} does not hold all audit events; find out who changed it, then run REINDEX INDEX ${name}`;
   }

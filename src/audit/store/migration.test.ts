@@ -59,7 +59,7 @@ describe('an audit log of the first format', () => {
     return report;
   };
 
-  test('every event is chained with its details, in each scope, and the sequence goes on', async () => {
+  test('every event is chained with its details, in each scope, and the sequence continues', async () => {
     firstFormat();
     const database = openDatabase(file);
     const scope = { tenantId: 't', projectId: 'p' };

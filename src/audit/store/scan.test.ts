@@ -49,7 +49,7 @@ test('[audit §7] a server may take longer for a scan than for a statement of th
   expect(await scan.rules()).toHaveLength(1);
 });
 
-test('[audit §6] a server on which no service has run yet is told so, and is left as it is', async () => {
+test('[audit §6] a server on which no service has run yet is reported as such and not changed', async () => {
   const place = await testSchema();
   await expect(scanAudit(place, siteSchema)).rejects.toThrow(
     /data format 0, .*: start the service of this version once/,

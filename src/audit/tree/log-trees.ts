@@ -61,7 +61,7 @@ export class LogTrees {
   ): Promise<GrownTree | null> {
     const { proofs, size } = this.proofs(tree, sequence - tree.first + 1);
     const front = this.#fronts.get(tree.origin);
-    // Made anew unless all goes well.
+    // Made again unless all goes well.
     this.#fronts.delete(tree.origin);
     const read = readTiles(this.#database.query, tree);
     if (hashes !== null && front !== undefined && isAt(front, before) && front.size + hashes.length === size) {

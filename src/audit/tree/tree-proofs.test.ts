@@ -76,7 +76,7 @@ describe('the audit tree', () => {
     }
   });
 
-  test('[audit §9] its front goes on from any size with the same roots and tiles, and reads nothing', async () => {
+  test('[audit §9] its front continues from any size with the same roots and tiles, and reads nothing', async () => {
     await fc.assert(
       fc.asyncProperty(sizes, fc.array(fc.nat(300), { maxLength: 4 }), async (size, steps) => {
         const front = await TreeFront.of(tilesOf(eventHashes.slice(0, size)), size);

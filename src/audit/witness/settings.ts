@@ -16,7 +16,7 @@ export const auditNames = {
     Type.String({
       pattern: '^[^\\s+]+$',
       maxLength: originBytesMax,
-      description: 'what the names of the logs begin with; setpoint/<site id> by default. Counts until a log has begun',
+      description: 'prefix of the log names; default setpoint/<site id>. Cannot change after the first event',
     }),
   ),
   witnesses: Type.Optional(

@@ -129,7 +129,7 @@ export class Witnesses {
       if (answer.kind === 'cosigned') return this.#accept(witness, errand, head, answer.lines);
       if (answer.kind === 'failed') return answer.reason;
       if (answer.kind === 'refused') {
-        const reason = 'it refuses our proof: what it saw before is no prefix of this log';
+        const reason = 'the witness refused the consistency proof: it has seen a different log';
         return this.#contradicted(witness, head, `the witness ${witness.verifier.name} saw another history: ${reason}`);
       }
       if (answer.size > head.size) return this.#ahead(witness, errand, head, answer.size);
@@ -152,7 +152,7 @@ export class Witnesses {
     const own = signaturesBy({ ...head.note, signatures }, witness.verifier);
     const answered = { ...head.note, signatures: own };
     if ((await cosignedAt(answered, witness.verifier, nodeCryptography)) === null)
-      return 'its answer holds no cosignature by the key that is configured for it';
+      return 'the answer has no cosignature by the configured key';
     errand.old = head.size;
     this.#parts.breaks.nothing('witness', head.tree.origin);
     const known = this.#cosigned.get(head.tree.origin);

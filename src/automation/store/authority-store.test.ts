@@ -62,7 +62,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect((await readAuthority(database)).open).toEqual([segment(20, null)]);
   });
 
-  test('the newest form of a segment stands; only ended ones are removed, a portion at a time', async () => {
+  test('the newest state of a segment is kept; only ended segments are removed, in batches', async () => {
     await store([segment(0, null, '{"value":1}')]);
     await store([segment(0, 10, '{"value":2}'), segment(10, 20), segment(20, null)]);
     const runs = createRunStore(database);

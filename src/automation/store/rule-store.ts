@@ -58,7 +58,7 @@ export interface RuleStore {
   create(rule: NewRule, act: RuleAct): Promise<RuleRow>;
   /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
   update(id: number, changes: RuleChanges, act: RuleAct, expected?: number): Promise<RuleUpdate>;
-  /** As `update`; a rule that was deleted is stored anew under its own id, disabled. */
+  /** As `update`; a rule that was deleted is stored again under its own id, disabled. */
   restore(id: number, content: NewRule, act: RuleAct, expected?: number): Promise<RuleRestored>;
   /** Throws as `update` does. */
   remove(id: number, act: RuleAct, expected?: number): Promise<RuleRow>;

@@ -43,7 +43,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await reader.page(1, idOf(0), 2)).toEqual([]);
   });
 
-  test('a cursor whose run retention removed goes on where it stood', async () => {
+  test('a cursor whose run retention removed continues at the same place', async () => {
     const store = createRunStore(database);
     const reader = createRunReader(database);
     await append(store, [row(1, 1), row(1, 2)], [], []);
@@ -54,7 +54,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await reader.page(1, '00000000-0000-7000-8000-000000000000', 10)).toEqual([]);
   });
 
-  test('[rules §2.6] a run that was stored late stands where its id says, and pages show each run once', async () => {
+  test('[rules §2.6] a run stored late is listed in the order of its id, and pages show each run once', async () => {
     const store = createRunStore(database);
     const reader = createRunReader(database);
     await append(store, [row(1, 1), row(1, 4), row(1, 5)], [], []);

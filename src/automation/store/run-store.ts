@@ -34,7 +34,7 @@ interface StoredBatch {
 export interface RunStore {
   /**
    * All or nothing. Executions have happened and are stored in any case, once, however often they come; states and claims
-   * are those of the process that controls, and are left alone when that is another one by now.
+   * are those of the leader, and are left alone when that is another one by now.
    */
   append(batch: StoredBatch): Promise<void>;
   /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
@@ -117,7 +117,7 @@ type Queries = RuntimeDatabase['query'];
 
 /**
  * Each run once: a transaction whose answer was lost is done again. Runs that were kept elsewhere come late, among those that are
- * there: blocks in whose time they lie are packed anew with them, so that blocks stay disjoint.
+ * there: blocks in whose time they lie are repacked with them, so that blocks stay disjoint.
  */
 async function insertRuns(transaction: Queries, rows: readonly RunRow[]): Promise<void> {
   const groups = Map.groupBy(rows, ({ rule_id, unchanged }) => `${rule_id} ${unchanged}`);

@@ -23,7 +23,7 @@ export interface RuntimeTables {
   point_claim: { point: string; state: string };
   /** Overrides and limits in force, by their id. */
   point_grant: { id: string; state: string };
-  /** Who held an action point from when to when; `to_ms` is NULL while it goes on. */
+  /** Who held an action point from when to when; `to_ms` is NULL while it continues. */
   point_owner: { point: string; from_ms: number; to_ms: number | null; state: string };
   /** PostgreSQL only: one row. */
   engine_lease: { epoch: number };

@@ -40,7 +40,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
   audit
     .command('verify')
     .description('check that no audit event of the data dir was changed, removed or moved')
-    .option('--anchor <file>', 'what was kept elsewhere: checkpoints, one checkpoint as a note, or a proof')
+    .option('--anchor <file>', 'an anchor stored elsewhere: checkpoints, one checkpoint as a note, or a proof')
     .option('--key <key...>', 'the only keys to believe, as checkpoints name them')
     .option('--witness <vkey...>', 'keys of witnesses: the newest head that is kept here must be cosigned by each')
     .option('--file <export>', 'verify an export instead of the data dir')
@@ -149,7 +149,7 @@ async function exportData({ settings, siteDatabase, clock, terminal }: DataDirPa
 
 async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditScan> {
   if (typeof place === 'string' && !existsSync(place))
-    throw new CommandError(`there is no site database in ${dataDir}: set SVC_DATA_DIR to the service's data dir`);
+    throw new CommandError(`no site database in ${dataDir}: set SVC_DATA_DIR to the service's data dir`);
   try {
     return await scanAudit(place, siteSchema);
   } catch (error) {
@@ -178,7 +178,7 @@ function evidenceOf(options: VerifyOptions): { readonly keys: readonly string[];
 function textOf(report: DataDirReport, anchored: boolean): string {
   const lines = report.chains.flatMap((chain) => [...linesOf(chain, anchored), '']);
   for (const problem of [...report.problems, ...report.edited]) lines.push(`PROBLEM: ${problem}`);
-  if (report.chains.length === 0) lines.push('there are no audit events');
+  if (report.chains.length === 0) lines.push('no audit events');
   return `${lines.join('\n').trimEnd()}\n`;
 }
 

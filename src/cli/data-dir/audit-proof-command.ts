@@ -42,20 +42,20 @@ export function addAuditProofCommands(audit: Command, parts: DataDirParts): void
     .requiredOption('--key <vkey>', 'key of the log, as `audit key` prints it')
     .option('--witness <vkey...>', 'key of a witness that must have cosigned')
     .option('--hash <hex>', 'the hash that the writer of the event was given (x-svc-audit-hash)')
-    .option('--json', 'print what was found as JSON')
+    .option('--json', 'print the result as JSON')
     .action((file: string, options: ProofOptions) => verifyProof(parts, file, options));
   audit
     .command('acknowledge-break')
     .description('record that a log was found broken, and let it be signed anew from there')
     .requiredOption('--reason <text>', 'what happened, 3 to 500 characters')
     .option('--log <log>', 'events or access, also when only a witness noticed; else those that do not verify')
-    .option('--confirmed', 'do it; without it the command only says what it would do')
+    .option('--confirmed', 'make the change; without it the command only explains it')
     .action((options: AcknowledgeOptions) => acknowledge(parts, options));
 }
 
 async function printKeys(parts: DataDirParts, options: { readonly json?: true }): Promise<void> {
   const pem = readIfThere(auditFiles(parts.settings().dataDir).key);
-  if (pem === null) throw new CommandError('there is no audit-key.pem: start the service once, or set SVC_DATA_DIR');
+  if (pem === null) throw new CommandError('audit-key.pem not found: start the service once, or set SVC_DATA_DIR');
   const key = auditKeyOf(pem);
   await withDatabase(parts, async ({ database }) => {
     const trees = await database.query
@@ -116,7 +116,7 @@ async function acknowledge(parts: DataDirParts, { log, reason, confirmed }: Ackn
   if (meant.length === 0) throw new CommandError('no log is broken: there is nothing to acknowledge');
   if (confirmed !== true)
     throw new CommandError(
-      `This would begin ${meant.map(({ owner }) => nameOf(owner)).join(', ')} anew: witnesses and whoever keeps checkpoints see a new log. Give --confirmed to do it.`,
+      `This would begin ${meant.map(({ owner }) => nameOf(owner)).join(', ')} anew: witnesses and holders of checkpoints will see a new log. Add --confirmed to do it.`,
       exitCodes.notConfirmed,
     );
   await withDatabase(parts, async ({ database }) => {

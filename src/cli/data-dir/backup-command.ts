@@ -43,7 +43,7 @@ async function backupCommand(parts: DataDirParts, target: string, options: Optio
     throw new CommandError(
       'the site is in PostgreSQL (SVC_DATABASE_URL): back it up with pg_dump, and the data dir as files',
     );
-  if (!existsSync(dataDir)) throw new CommandError(`there is no data dir ${dataDir}: set SVC_DATA_DIR`);
+  if (!existsSync(dataDir)) throw new CommandError(`no data dir ${dataDir}: set SVC_DATA_DIR`);
   if (`${target}/`.startsWith(`${dataDir}/`)) throw new CommandError('a backup must lie outside the data dir');
   const progress = showProgress(terminal);
   const manifest = backUp({

@@ -45,7 +45,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const { dataDir, env } = settings();
   if (!existsSync(dataDir))
-    throw new CommandError(`there is no data dir ${dataDir}: start the service once, or set SVC_DATA_DIR`);
+    throw new CommandError(`no data dir ${dataDir}: start the service once, or set SVC_DATA_DIR`);
   // Bringing it forward belongs to the service, which keeps a copy first and is alone with it.
   const older = databaseFormats(dataDir).find(({ found, known }) => found > 0 && found < known);
   if (older !== undefined)

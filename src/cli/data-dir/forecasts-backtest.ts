@@ -88,7 +88,7 @@ function routeOf(parts: DataDirParts, { task, binding }: BacktestOptions): Commi
   if (route === undefined)
     throw new CommandError(`no route for the task ${task} and the binding ${binding} is commissioned`);
   if (found.upstreamHistory !== null)
-    throw new CommandError('history is read from another store, which cannot say what was known when');
+    throw new CommandError('the history store is external and does not know the ingestion times');
   return route;
 }
 

@@ -7,7 +7,7 @@ import type { BacktestOptions } from './forecasts-backtest.ts';
 export function addForecastCommands(forecasts: Command, parts: DataDirParts): void {
   forecasts
     .command('backtest')
-    .description('run a task over recorded history, as it was known then, and score it')
+    .description('run a task over recorded history, as known at each time, and score it')
     .requiredOption('--task <id>', 'the commissioned task')
     .requiredOption('--binding <id>', 'its binding')
     .requiredOption('--from <time>', 'the first cutoff', readTime)

@@ -286,7 +286,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   };
   const place = historyPlace(parts);
   if (typeof place === 'string' && !existsSync(place))
-    throw new CommandError(`there is no history in the data dir ${settings.dataDir}`);
+    throw new CommandError(`no history in the data dir ${settings.dataDir}`);
   const historian = openHistorian(place, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = async function* (): AsyncIterableIterator<string> {

@@ -27,7 +27,7 @@ export function addMigrateCommand(setpoint: Command, parts: DataDirParts): void 
     .description('move a stopped service from files to the PostgreSQL server of SVC_DATABASE_URL')
     .addOption(new Option('--from <engine>', 'where the site is').choices(['sqlite']).makeOptionMandatory())
     .addOption(new Option('--to <engine>', 'where it goes').choices(['postgres']).makeOptionMandatory())
-    .option('--confirmed', 'do it; without it the command only says what it would do')
+    .option('--confirmed', 'make the change; without it the command only explains it')
     .option('--json', 'print how many rows each table had as JSON')
     .action((options: Options) => migrate(parts, options));
 }
@@ -66,7 +66,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
       await createAuditLog({ database, clock, scope }).append(byUser(record, parts.osUser()));
     } catch {
       throw new CommandError(
-        'moved, but the audit record of the move could not be written. Do not move again; `setpoint audit verify` checks what is there',
+        'moved, but the audit record of the move could not be written. Do not move again; `setpoint audit verify` checks the moved log',
       );
     } finally {
       await database.close();

@@ -30,7 +30,7 @@ describe('[points §1.2] points as a table', () => {
 
   test.each([
     ['a column that is missing', 'instance,point,name,kind,unit\n', 'points.csv:1: the header lacks channel'],
-    ['a column that stands twice', `${header},unit\n`, 'points.csv:1: unit stands twice in the header'],
+    ['a duplicate column', `${header},unit\n`, 'points.csv:1: duplicate column in the header: unit'],
     ['an empty cell', `${header}\n1,1,a,measurement,,c\n`, 'points.csv:2: unit is empty'],
     ['a row with too few cells', `${header}\n1,1,a\n`, 'points.csv: Invalid Record Length'],
     ['a quote that does not end', `${header}\n1,1,"a,measurement,kW,c\n`, 'points.csv: Quote Not Closed'],

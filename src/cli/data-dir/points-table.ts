@@ -4,7 +4,7 @@ import type { ImportedPoint } from '../../site/site-edit.ts';
 import { CommandError } from '../exit.ts';
 
 const required = ['instance', 'point', 'name', 'kind', 'unit', 'channel'] as const;
-/** Whatever stands in them is text, also where it looks like a number. */
+/** Their cells are text, even if they look like numbers. */
 const textColumns: ReadonlySet<string> = new Set([
   'instance_name',
   'name',
@@ -26,7 +26,7 @@ export function readPointsTable(text: string, name: string): ImportedPoint[] {
   const missing = required.filter((column) => !header.includes(column));
   if (missing.length > 0) throw new CommandError(`${name}:1: the header lacks ${missing.join(', ')}`);
   const doubled = header.filter((column, at) => header.indexOf(column) !== at);
-  if (doubled.length > 0) throw new CommandError(`${name}:1: ${doubled.join(', ')} stands twice in the header`);
+  if (doubled.length > 0) throw new CommandError(`${name}:1: duplicate column in the header: ${doubled.join(', ')}`);
   const faults: string[] = [];
   const points = rows.slice(1).map((cells, at): ImportedPoint => {
     const row = at + 2;

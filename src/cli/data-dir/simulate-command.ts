@@ -39,7 +39,7 @@ async function simulate(
   const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
   const template = templates.get(name);
   if (template === undefined)
-    throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
+    throw new CommandError(`unknown device template ${name}; \`setpoint site templates\` lists them`);
   if (template.channel.driver !== 'modbus-tcp' && template.channel.driver !== 'sunspec')
     throw new CommandError(`${name} is not a Modbus template (driver ${template.channel.driver})`);
   const [first] = template.self_test;

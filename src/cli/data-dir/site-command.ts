@@ -152,7 +152,7 @@ async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: 
   const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
   const template = templates.get(name);
   if (template === undefined)
-    throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
+    throw new CommandError(`unknown device template ${name}; \`setpoint site templates\` lists them`);
   const faults = await selfTestFaults(template, clock, { sunSpecModels });
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
   terminal.out(`${name}: no errors (${template.self_test.length} self-tests)\n`);
@@ -172,7 +172,7 @@ function check({ terminal, checkSite }: SiteFileParts, dir: string): void {
 
 function siteText(parts: SiteFileParts): { readonly path: string; readonly text: string } {
   const path = join(parts.settings().configDir, siteFile);
-  if (!existsSync(path)) throw new CommandError(`there is no ${path}: create it with \`setpoint site new\``);
+  if (!existsSync(path)) throw new CommandError(`${path} does not exist: create it with \`setpoint site new\``);
   return { path, text: readText(path) };
 }
 

@@ -24,9 +24,7 @@ export function addTokenCommand(setpoint: Command, parts: DataDirParts): void {
     .command('token')
     .description("sign an access token with the site's own key")
     .addOption(
-      new Option('--role <role>', 'what the token may do')
-        .choices(['Admin', 'Engineer', 'Viewer'])
-        .makeOptionMandatory(),
+      new Option('--role <role>', 'role of the token').choices(['Admin', 'Engineer', 'Viewer']).makeOptionMandatory(),
     )
     .requiredOption('--subject <name>', 'who it is for', subject)
     .option('--ttl <time>', 'how long it is valid, at most 30d', lifetime, defaultSeconds)

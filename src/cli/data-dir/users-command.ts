@@ -23,7 +23,7 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .command('add')
     .description('add an account; prints the link that sets its password, once')
     .argument('<name>', 'who it is for', accountName)
-    .addOption(new Option('--role <role>', 'what the account may do').choices([...roles]).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'role of the account').choices([...roles]).makeOptionMandatory())
     .action((name: string, { role }: { readonly role: Role }) =>
       recorded(parts, 'identity.user.add', name, { name, role }, async (accounts) =>
         passwordText(parts, await accounts.add(name, role)),

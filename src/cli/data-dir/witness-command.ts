@@ -18,16 +18,16 @@ interface WitnessOptions {
 }
 
 export interface WitnessParts extends Pick<DataDirParts, 'terminal' | 'clock'> {
-  /** Resolves when the process is told to stop. */
+  /** Resolves on a stop signal. */
   readonly untilStopped: () => Promise<void>;
 }
 
 export function addWitnessCommand(setpoint: Command, parts: WitnessParts): void {
   setpoint
     .command('witness')
-    .description('cosign the audit logs of other sites, so that what was seen once cannot be taken back unnoticed')
+    .description('run a witness: cosign the audit logs of other sites, so that a rewritten log is detected')
     .requiredOption('--listen <host:port>', 'where it is asked; put a proxy with TLS before it')
-    .requiredOption('--state <file>', 'its key and what it has seen; made at the first start')
+    .requiredOption('--state <file>', 'folder of its key and the newest checkpoints; created at the first start')
     .requiredOption('--name <name>', 'its name in cosignatures, such as witness.example.org')
     .requiredOption('--log <vkey...>', 'keys of the logs, as `setpoint audit key` prints them')
     .action((options: WitnessOptions) => witness(parts, options));

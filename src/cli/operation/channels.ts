@@ -78,7 +78,7 @@ export const channelCommands = [
     description: 'scan a device for registers, or for SunSpec models and points',
     params,
     members: {
-      unit: 'unit behind a gateway, 0 to 255; that of the channel by default',
+      unit: 'unit behind a gateway, 0 to 255; default: that of the channel',
       table: 'which registers; holding by default',
       from: 'the first register, from 0',
       count: 'how many registers, 1 to 1000; 100 by default',

@@ -228,7 +228,7 @@ function argumentOf(name: string, { pattern }: PlainSchema, text: string): Argum
 }
 
 function confirmedBy<C extends Capability>({ change: wording }: OperationView<C>): Option {
-  // A habit of giving it is no mistake.
+  // A habit of giving it is not a mistake.
   return wording === null ? new Option('--confirmed', 'not needed').hideHelp() : new Option(...confirmedOption);
 }
 

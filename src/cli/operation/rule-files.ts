@@ -85,7 +85,7 @@ const plan: OperationCommand = {
     parent
       .command('plan')
       .description(
-        'say what the rules of a folder would change; exits 0 without changes, 2 with some, 1 when a file is wrong',
+        'plan the changes of a folder of rule files; exits 0 without changes, 2 with changes, 1 if a file is invalid',
       )
       .argument('<folder>')
       .option('--out <file>', 'save the plan for `setpoint apply`')

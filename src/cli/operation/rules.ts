@@ -76,7 +76,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules update', automation.update, {
     params,
-    description: 'change a rule; what you do not name stays as it is',
+    description: 'change a rule; options that you omit do not change',
     members: {
       name: 'its name',
       key: 'its name in files; it never changes again',
@@ -125,7 +125,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules shadow-report', automation.shadowReport, {
     params,
-    description: 'compare what a rule in shadow decided with what another rule did',
+    description: 'compare the runs of a rule in shadow with those of another rule',
     members: { against: 'the number of the other rule', from: 'RFC 3339 time', to: 'RFC 3339 time' },
     print: (terminal, { data }) => printShadowReport(terminal, data),
   }),
@@ -249,7 +249,8 @@ export const ruleCommands = [
   operationCommand('rules execute', automation.execute, {
     params,
     description: 'run a rule once, now, with real effects; exits 1 when the run does not succeed',
-    change: ({ path }) => `run rule ${path['id']} once, whatever its trigger, and send its commands to the devices`,
+    change: ({ path }) =>
+      `run rule ${path['id']} once, regardless of its trigger, and send its commands to the devices`,
     print: (terminal, { data }) => printExecution(terminal, data),
     failure: ({ data }) => (data.execution.success ? undefined : `the run ended as ${data.outcome}`),
   }),

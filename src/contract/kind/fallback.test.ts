@@ -146,7 +146,7 @@ describe('[data-processing §6.3] seasons follow the local day of the task', () 
     expect(copiedFrom('2026-03-30T00:00:00Z', day, 1)).toEqual(['2026-03-29T01:00:00Z']);
   });
 
-  test('a season that is no whole number of days is counted in hours', () => {
+  test('a season that is not a whole number of days is counted in hours', () => {
     expect(copiedFrom('2026-03-29T06:00:00Z', { season_seconds: 43_200 }, 1)).toEqual(['2026-03-28T19:00:00Z']);
   });
 

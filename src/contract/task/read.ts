@@ -111,7 +111,7 @@ function checkInputs(text: TaskText, fault: Fault): void {
     const seen = new Set<string>();
     (text.inputs[segment] ?? []).forEach((input, index) => {
       const path = `/inputs/${segment}/${index}`;
-      if (seen.has(input.name)) fault(`${path}/name`, `feature ${input.name} stands twice in ${segment}`);
+      if (seen.has(input.name)) fault(`${path}/name`, `duplicate feature ${input.name} in ${segment}`);
       seen.add(input.name);
       checkInput(input, path, fault);
     });
@@ -181,7 +181,7 @@ function checkFallbacks(task: TaskDeclaration, text: TaskText, fault: Fault): vo
   const seen = new Set<string>();
   task.fallbacks.forEach((policy, index) => {
     const path = `/fallbacks/${index}`;
-    if (seen.has(policy.strategy)) fault(`${path}/strategy`, `${policy.strategy} stands twice`);
+    if (seen.has(policy.strategy)) fault(`${path}/strategy`, `duplicate strategy ${policy.strategy}`);
     seen.add(policy.strategy);
     const source = task.inputs.history.find((input) => input.name === policy.source_feature);
     if (source === undefined) fault(`${path}/source_feature`, `no history feature is called ${policy.source_feature}`);

@@ -204,7 +204,7 @@ lines(
     replace(entry(0, 'source_kind'), 'covariate'),
   ],
   [
-    'a recorded feature is no calendar',
+    'a recorded feature is not a calendar',
     'FRAME_INVALID /frame/provenance/0/source_kind source_kind',
     replace(entry(0, 'source_kind'), 'calendar'),
   ],

@@ -100,7 +100,7 @@ describe('[points §3.1] modbus-tcp', () => {
     expect(devices.layer.channels()[0]?.state).toBe('online');
   });
 
-  test('[points §3.1] a doubled answer is dropped: the connection stays and values go on', async () => {
+  test('[points §3.1] a doubled answer is dropped: the connection stays and values continue', async () => {
     device.repeat(2);
     const connections = device.accepted();
     for (let round = 1; round <= 5; round++) {
@@ -251,7 +251,7 @@ describe('[points §4.4] safe_value with hold_max_ms', () => {
     await expect.poll(() => device.holding.readFloatBE(200)).toBe(3);
   });
 
-  test('it is off by default: a point without it keeps what it was told', async () => {
+  test('it is off by default: a point without it keeps its last command', async () => {
     expect(devices.command(1, 50)).toBe('accepted');
     await expect.poll(() => device.holding.readFloatBE(204)).toBe(50);
     await elapsed(700);

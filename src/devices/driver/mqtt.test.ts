@@ -156,7 +156,7 @@ describe('[points §3.2] mqtt', () => {
     await expect.poll(() => payloads('plant/setpoint')).toEqual(['55', '56']);
   });
 
-  test('at most mqtt_in_flight commands are unconfirmed at once; what waits longer than its age is dropped', async () => {
+  test('at most mqtt_in_flight commands are unconfirmed at once; a command that waits longer than its maximum age is dropped', async () => {
     await devices.layer.terminate();
     const limits = { mqtt_timeout_ms: 400, mqtt_in_flight: 1, command_max_age_ms: 100 };
     devices = runDevices(header(broker.port) + points, folders, limits);
@@ -220,7 +220,7 @@ describe('[points §3.2] mqtt connections', () => {
     expect(devices.value(brief)).toBeNull();
   });
 
-  test('the will is told when the connection is lost, and not at a stop in order', async () => {
+  test('the will is published when the connection is lost, not at a clean stop', async () => {
     broker = await startMqttBroker();
     const text = header(broker.port, ', will: { topic: setpoint/state, payload: gone }') + points;
     devices = runDevices(text, folders);
@@ -282,7 +282,7 @@ describe('[points §3.2] devices that say more', () => {
     await expect.poll(() => devices.memory.quality[kept]).toBe(1);
   });
 
-  test('text is shown and is no number', async () => {
+  test('text is shown and is not a number', async () => {
     await broker.publish('d/mode', 'heating');
     await expect.poll(() => devices.layer.texts()).toEqual([{ index: textPoint, text: 'heating' }]);
     expect(devices.value(textPoint)).toBeNull();

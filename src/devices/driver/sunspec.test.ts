@@ -94,7 +94,7 @@ describe('[points §3.4] sunspec', () => {
     expect(await running.devices.layer.texts()).toEqual([{ index: 5, text: 'Setpoint' }]);
   });
 
-  test('the scale factor is read with the value each time, and "not implemented" is no value', async () => {
+  test('the scale factor is read with the value each time, and "not implemented" is not a value', async () => {
     const running = await start([measured('W', 'model: 103, point: W'), measured('A', 'model: 103, point: A')]);
     await expect.poll(() => running.devices.value(0)).toBe(1234.5);
     expect(running.devices.value(1)).toBeNull();
@@ -218,14 +218,14 @@ describe('[points §3.4] sunspec', () => {
     expect(found?.models[1]?.points).toContainEqual({ point: 'NCyc', unit: '', value: 7 });
   });
 
-  test('a device that is no SunSpec device is offline, and its points say why', async () => {
+  test('a device that is not a SunSpec device is offline, and its points say why', async () => {
     device = await startFaultDevice();
     device.bank(1).set('holding', 40_000, 7);
     devices = runDevices(siteText(device.port, [measured('W', 'point: W')]), folders);
     const running = devices;
     await expect
       .poll(async () => (await running.layer.errors()).map(({ message }) => message))
-      .toEqual(['no SunSpec device: "SunS" stands at none of the registers 40000, 50000, 0']);
+      .toEqual(['no SunSpec device: "SunS" was not found at register 40000, 50000, 0']);
     expect(running.layer.channels()[0]?.state).toBe('offline');
   });
 });

@@ -54,7 +54,7 @@ const openTcp: OpenWire = ({ host, port }, events) => {
 
 export interface ModbusEvents {
   connected(): void;
-  /** Once, after `connected` or instead of it. `badUnit` was asked and said nothing in time, or what is no answer. */
+  /** Once, after `connected` or instead of it. `badUnit` was asked and said nothing in time, or what is not an answer. */
   ended(reason: string | null, badUnit: number | null): void;
 }
 
@@ -131,7 +131,7 @@ export class ModbusClient {
     this.#received = taken.rest;
     if (open === undefined || taken.pdu === undefined) return;
     const answer = answerTo(open.request, taken.pdu);
-    if (answer === null) this.end('the answer does not fit the request');
+    if (answer === null) this.end('the answer does not match the request');
     else this.#settle(answer);
   }
 

@@ -112,7 +112,7 @@ describe('[points §3.1] bytes, bits, text and scales', () => {
     expect(encodeRegisters(2 ** 48, encoded('bitfield', 'big', { length: 3 }))).toBeNull();
   });
 
-  test('text ends at the first NUL and has no blanks around it; it is no number', () => {
+  test('text ends at the first NUL and has no blanks around it; it is not a number', () => {
     const text = encoded('string', 'big', { length: 4 });
     expect(decodeText(Buffer.from('SMA \0\0ab'), text)).toBe('SMA');
     expect(decodeText(Buffer.from('  PAC2200'), text)).toBe('PAC2200');

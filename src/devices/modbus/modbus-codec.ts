@@ -3,7 +3,7 @@ import { type ModbusType, rawRangeIn } from '../../site/protocol/modbus-raw.ts';
 
 type Order = 'big' | 'little';
 
-/** How a value stands in its registers. */
+/** How a value is encoded in its registers. */
 export interface Encoding {
   readonly type: ModbusType;
   /** Registers that it takes. */

@@ -138,7 +138,7 @@ describe('[points §3.1] groups, and what a refusal teaches', () => {
     expect(groups.map((group) => spans(group.begin()))).toEqual([['0+2'], ['1+1'], ['2+1']]);
   });
 
-  test('a refused block is halved until what it lacks stands alone, and that stays', () => {
+  test('a refused block is halved until the missing registers are separate, and stays so', () => {
     const group = only(neighbours(8));
     expect(cycle(group, [5])).toEqual(['0+8', '0+4', '4+4', '4+2', '4+1', '5+1', '6+2']);
     expect(cycle(group, [5])).toEqual(['0+4', '4+1', '5+1', '6+2']);

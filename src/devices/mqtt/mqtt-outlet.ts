@@ -1,6 +1,6 @@
 /**
  * A connection that only publishes [points §3.5], of its own beside that of the channel: what it says is kept by the broker,
- * and it says of itself whether it is there. Reconnects with a pause that doubles; what was lost is said anew by its owner.
+ * and it says of itself whether it is there. Reconnects with a pause that doubles; what was lost is said again by its owner.
  */
 import type { MqttClient } from 'mqtt';
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -47,7 +47,7 @@ describe('[points §3.4] the models of a device', () => {
     );
   });
 
-  test('a connection that ends is no device without models', async () => {
+  test('a connection that ends is not a device without models', async () => {
     expect(await discoverModels(async () => null, 1)).toBeNull();
   });
 });

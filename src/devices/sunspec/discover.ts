@@ -31,7 +31,7 @@ export async function discoverModels(
     if (answer.kind === 'data' && answer.bytes.readUInt32BE() === marker)
       return modelsFrom(ask, unit, base + headRegisters);
   }
-  return `no SunSpec device: "SunS" stands at none of the registers ${order.join(', ')}`;
+  return `no SunSpec device: "SunS" was not found at register ${order.join(', ')}`;
 }
 
 async function modelsFrom(ask: AskUnit, unit: number, first: number): Promise<readonly PlacedModel[] | string | null> {

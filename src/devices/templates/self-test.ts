@@ -79,7 +79,7 @@ function messageFaults(template: DeviceTemplate, test: DeviceSelfTest): string[]
   const written = new Map<number, number>();
   const faults = Object.entries(test.write ?? {}).flatMap(([name, value]) => {
     const point = site.points.find((each) => each.kind === 'action' && each.name === name);
-    if (point === undefined) return [`there is no action point ${name}`];
+    if (point === undefined) return [`unknown action point ${name}`];
     written.set(point.index, value);
     return publishedFaults(test, point, value);
   });
@@ -206,7 +206,7 @@ function run(site: Site, clock: Clock, deadlineMs: number): RunningDevice {
     until,
     async write(name, value) {
       const point = site.points.find((each) => each.kind === 'action' && each.name === name);
-      if (point === undefined) return [`there is no action point ${name}`];
+      if (point === undefined) return [`unknown action point ${name}`];
       if (!(await until(() => says(point) !== null))) return [`${name} was not read, so it is not written`];
       const command = {
         pointIndex: point.index,
@@ -227,7 +227,7 @@ function run(site: Site, clock: Clock, deadlineMs: number): RunningDevice {
 function mismatches(test: DeviceSelfTest, site: Site, says: (point: SitePoint) => Said): string[] {
   return Object.entries(test.then).flatMap(([name, expected]) => {
     const point = site.points.find((each) => each.name === name);
-    if (point === undefined) return [`there is no point ${name}`];
+    if (point === undefined) return [`unknown point ${name}`];
     const said = says(point);
     return isClose(said, expected)
       ? []

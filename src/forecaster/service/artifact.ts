@@ -1,6 +1,6 @@
 /**
- * What the forecaster says it answered with [processor §3]: its family and version, and a digest of its code, in which
- * every parameter of the models stands. Two forecasters with one digest give one answer.
+ * The artifact of an answer [processor §3]: family, version and a digest of the code, which contains every parameter
+ * of the models. Forecasters with equal digests give equal answers.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -134,7 +134,7 @@ test('[data-processing §8] what the forecast rests on, and what was doubtful, i
   });
 });
 
-test('[processor §5] a model that gives no number, or fails, is no forecast', async () => {
+test('[processor §5] a model that gives no number, or fails, is not a forecast', async () => {
   await expect(worked(accepted(task()), forecast([1, Number.NaN], [1, 1], [1, 1])).findings).rejects.toThrow(
     'no finite',
   );

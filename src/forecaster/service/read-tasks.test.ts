@@ -21,7 +21,7 @@ test('each file is a task; two revisions of one task stand side by side', () => 
   expect(readTaskFolder(folder).map(({ revision }) => revision)).toEqual([1, 2]);
 });
 
-test('faults of all files are told together', () => {
+test('faults of all files are reported together', () => {
   write('one.yaml', text);
   write('same.yaml', text);
   write('wrong.yaml', text.replace('revision: 1', 'revision: none'));
@@ -40,6 +40,6 @@ test('a cadence that no day is made of, and a target without history, are refuse
 });
 
 test('no folder, and a folder without a task, are refused', () => {
-  expect(() => readTaskFolder(folder)).toThrow('holds no .yaml file');
+  expect(() => readTaskFolder(folder)).toThrow('contains no .yaml file');
   expect(() => readTaskFolder(join(folder, 'none'))).toThrow('cannot be read');
 });

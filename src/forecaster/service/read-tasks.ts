@@ -9,7 +9,7 @@ import { cellsPerDay } from '../sample.ts';
 /** Throws a YamlError with one line per fault of all the files. */
 export function readTaskFolder(folder: string): readonly TaskDeclaration[] {
   const names = namesOf(folder);
-  if (names.length === 0) throw new YamlError(['the folder of task declarations holds no .yaml file']);
+  if (names.length === 0) throw new YamlError(['the folder of task declarations contains no .yaml file']);
   const faults: string[] = [];
   const tasks: TaskDeclaration[] = [];
   const fileOf = new Map<string, string>();

@@ -91,7 +91,7 @@ describe('a worker pool', () => {
     expect([(await run('x')).job, spawned, pool.alive]).toEqual(['x', 2, 1]);
   });
 
-  test('after the end nothing runs, and what ran is told', async () => {
+  test('after the end nothing runs, and running work is aborted', async () => {
     await start(1);
     const hanging = run('hang');
     const closed = pool.close();

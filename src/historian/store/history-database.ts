@@ -67,7 +67,7 @@ export function openHistoryWriter(file: string, lockWaitMs: number): HistoryData
 
 /** Throws when there is no file, or none of this format. */
 export function openHistoryReader(file: string, lockWaitMs: number): HistoryDatabase {
-  if (!existsSync(file)) throw new Error('there is no history database');
+  if (!existsSync(file)) throw new Error('no history database');
   const sqlite = new DatabaseSync(file, { readOnly: true, timeout: Math.floor(lockWaitMs) });
   try {
     const version = Number(sqlite.prepare('PRAGMA user_version').get()?.['user_version']);

@@ -1,6 +1,6 @@
 /**
  * Recorded history in a PostgreSQL server: reads in one snapshot, writes under the history's one write lock, fenced by the
- * epoch of the process that controls. Queries are those of the embedded engine (`HistoryQuery`), compiled for this one.
+ * epoch of the leader. Queries are those of the embedded engine (`HistoryQuery`), compiled for this one.
  */
 import { Kysely } from 'kysely';
 import { Fault } from '../../base/fault.ts';

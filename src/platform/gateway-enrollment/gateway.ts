@@ -1,6 +1,6 @@
 /**
  * The gateway aggregate [platform §6.4]: `registered` → `awaiting-claim` → `claimed`. Its revision is 1 at
- * first and grows by one with each change, so a claim issued anew has one more. Functions of data and now.
+ * first and grows by one with each change, so a claim issued again has one more. Functions of data and now.
  */
 import type { Scope } from '../call-context.ts';
 import { instant } from '../instant.ts';

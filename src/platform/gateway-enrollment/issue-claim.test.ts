@@ -228,7 +228,7 @@ describe('issue a claim', () => {
     );
   });
 
-  test('contracts a confirmation of another command, without method, or by another method is no confirmation', async () => {
+  test('contracts a confirmation of another command, without method, or by another method is not a confirmation', async () => {
     const { issue, registered, clock } = openEnrollment();
     await registered();
     const input = { gatewayId, claimExpiresAt: at(clock, hourMs) };

@@ -1,6 +1,6 @@
 /**
  * Engine runs under way, one per scope and key [platform §6.3]: who comes with the same request joins, who
- * comes with another is told so. A run is cancelled when everybody who waited for it has left.
+ * comes with another is refused. A run is cancelled when all of its callers have left.
  */
 
 import type { CallSubject } from '../call-context.ts';

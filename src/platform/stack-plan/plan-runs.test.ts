@@ -160,7 +160,7 @@ describe('runs of an engine', () => {
     expect(events()).toHaveLength(1);
   });
 
-  test('[platform §6.3] after an abort the same key runs anew', async () => {
+  test('[platform §6.3] after an abort the same key runs again', async () => {
     const { run, engine, events } = openPlanning();
     const controller = new AbortController();
     engine.break('plan', { kind: 'hang' });
@@ -187,7 +187,7 @@ describe('runs of an engine', () => {
     expect(await run()).toMatchObject({ ok: true, replayed: true });
   });
 
-  test('[platform §6.3] 16 runs may be under way, one more is told that the engine is busy', async () => {
+  test('[platform §6.3] 16 runs may be in progress; one more is refused because the engine is busy', async () => {
     const { planStack, context, engine } = openPlanning();
     const held = holdMethod(engine, 'plan');
     const call = (index: number) => planStack(context({ idempotencyKey: `key-run-${index}` }), stackRequest);

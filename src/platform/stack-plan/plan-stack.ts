@@ -115,7 +115,7 @@ async function board(
   );
   if (boarded.kind === 'conflict') return refuseCommand('idempotency-conflict');
   if (boarded.kind === 'full') return refuseCommand('infrastructure-engine-busy');
-  // Others may still wait for the run, and a write that has begun goes on: whether there will be a plan is open.
+  // Others may still wait for the run, and a write that has begun continues: whether there will be a plan is open.
   if (boarded.kind === 'left') return refuseCommand('operation-cancelled', 'unknown');
   const { value, joined } = boarded;
   return 'plan' in value ? { done: planned(value.plan, joined || value.replayed) } : value;

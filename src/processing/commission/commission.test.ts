@@ -145,19 +145,19 @@ describe('[data-processing §2.3] a reference that cannot be resolved, or does n
         ],
       },
       placeOf('routes.yaml', '- task'),
-      'there is no task energy.site-load-forecast of revision 2',
+      'unknown task energy.site-load-forecast of revision 2',
     ],
     [
       'binding of a route',
       { routes: [['binding: { id: energy.example-site', 'binding: { id: energy.other']] },
       placeOf('routes.yaml', 'binding:'),
-      'there is no binding energy.other',
+      'unknown binding energy.other',
     ],
     [
       'processor of a route',
       { routes: [['processor: load-forecasting-edge', 'processor: other']] },
       placeOf('routes.yaml', 'processor: load'),
-      'there is no processor other',
+      'unknown processor other',
     ],
   ])('%s', (_name, edits, place, reason) => {
     const lines = commissionFaults(edits);

@@ -54,7 +54,8 @@ function checkUnique(
   for (const file of files) {
     const { id, revision } = file.value;
     const key = `${id} ${revision}`;
-    if (seen.has(key)) lines.add(file.at('/id', `${what} ${id} revision ${revision} stands in another file too`));
+    if (seen.has(key))
+      lines.add(file.at('/id', `${what} ${id} revision ${revision} is already defined in another file`));
     seen.add(key);
   }
 }
@@ -88,10 +89,10 @@ function commissionRoute(
     ({ value }) => value.id === route.binding.id && value.revision === route.binding.revision,
   );
   const processor = routes.value.processors.find(({ id }) => id === route.processor);
-  if (task === undefined) fault('/task', `there is no task ${route.task.id} of revision ${route.task.revision}`);
+  if (task === undefined) fault('/task', `unknown task ${route.task.id} of revision ${route.task.revision}`);
   if (binding === undefined)
-    fault('/binding', `there is no binding ${route.binding.id} of revision ${route.binding.revision}`);
-  if (processor === undefined) fault('/processor', `there is no processor ${route.processor}`);
+    fault('/binding', `unknown binding ${route.binding.id} of revision ${route.binding.revision}`);
+  if (processor === undefined) fault('/processor', `unknown processor ${route.processor}`);
   if (task === undefined || binding === undefined || processor === undefined) return null;
   if (!binding.value.enabled || !binding.value.commissioned) return null;
 

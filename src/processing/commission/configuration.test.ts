@@ -147,10 +147,7 @@ describe('[data-processing §2.1] Config', () => {
   test('a missing folder or file is one line', () => {
     rmSync(join(folder, 'processing', 'tasks'), { recursive: true });
     rmSync(join(folder, 'processing', 'routes.yaml'));
-    expect(lines()).toEqual([
-      'tasks: there is no such folder to read',
-      'routes.yaml: file not found, or it cannot be read',
-    ]);
+    expect(lines()).toEqual(['tasks: the folder does not exist', 'routes.yaml: file not found, or it cannot be read']);
   });
 
   test('file_bytes: that many are read, one more is refused', () => {
@@ -178,7 +175,7 @@ describe('[data-processing §2.1] Config', () => {
   test('the same task and revision in two files is refused', () => {
     const text = readFileSync(join(folder, 'processing', taskFile), 'utf8');
     writeFileSync(join(folder, 'processing', 'tasks', 'again.yaml'), text);
-    expect(lines()[0]).toContain('stands in another file too');
+    expect(lines()[0]).toContain('is already defined in another file');
   });
 });
 
@@ -192,7 +189,7 @@ describe('[data-processing §2.3] a revision means one content for ever', () => 
     expect(read().ok).toBe(true);
   });
 
-  test('comments, layout and spelled-out defaults are no change', () => {
+  test('comments, layout and spelled-out defaults are not a change', () => {
     expect(read().ok).toBe(true);
     change(taskFile, ['max_gap_seconds: 5400', 'max_source_skew_seconds: 5 # the default\n  max_gap_seconds: 5400']);
     expect(read().ok).toBe(true);

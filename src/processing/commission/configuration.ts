@@ -41,7 +41,7 @@ function files(folder: string, part: string, lines: string[]): string[] {
   try {
     names = readdirSync(join(folder, part)).filter((name) => name.endsWith('.yaml'));
   } catch {
-    lines.push(`${part}: there is no such folder to read`);
+    lines.push(`${part}: the folder does not exist`);
     return [];
   }
   if (names.length > configurationLimits.files) {

@@ -23,7 +23,7 @@ export function keepingFaults(route: RouteSettings, task: TaskDeclaration): read
   const { every_seconds: every, offset_seconds: offset = 0, horizon_steps: steps, quantiles = [] } = schedule;
   const fault = (member: string, reason: string): void => void faults.push({ path: `/schedule${member}`, reason });
   if (confirmation === 'required')
-    fault('', 'a route that needs confirmation cannot run by itself: set remote_preapproved and confirmation: never');
+    fault('', 'a route that needs confirmation cannot have a schedule: set remote_preapproved and confirmation: never');
   if (offset >= every) fault('/offset_seconds', `must be less than every_seconds, ${every}`);
   if (steps !== undefined && steps > task.frame.horizon_steps)
     fault('/horizon_steps', `must be at most the task's ${task.frame.horizon_steps}`);

@@ -32,7 +32,7 @@ const processorSchema = strict({
   max_clock_skew_ms: optional(wholeSchema(0, waitMsMax)),
 });
 const revisionedSchema = strict({ id: identifierSchema, revision: revisionSchema });
-/** A day: what runs less often is no forecast of the next one. */
+/** A day: what runs less often is not a forecast of the next one. */
 const scheduleSecondsMax = 86_400;
 const scheduleSchema = strict({
   every_seconds: wholeSchema(1, scheduleSecondsMax),
@@ -118,7 +118,7 @@ export function readRoutes(text: string, fileName: string): Placed<Routes> {
     if (!known)
       faults.push(file.at(`/processors/${index}/contract`, `unknown contract; known is ${forecastContractId}`));
     if (value.processors.findIndex((other) => other.id === processor.id) !== index)
-      faults.push(file.at(`/processors/${index}/id`, `processor ${processor.id} stands twice`));
+      faults.push(file.at(`/processors/${index}/id`, `duplicate processor ${processor.id}`));
     return known ? [processorOf(processor, contract)] : [];
   });
   const boundaryOf = new Map(processors.map((processor) => [processor.id, processor.boundary]));

@@ -1,6 +1,6 @@
 /**
  * Steps 9 and 10 of [data-processing §4.1]: call the processor with one complete frame, judge what comes back, stamp what passes. Each way
- * in which that can end is a value; `refusalOf` says what the caller of the application route is told about it.
+ * in which that can end is a value; `refusalOf` is the refusal that the caller of the application route gets.
  */
 import type { DerivedData } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';

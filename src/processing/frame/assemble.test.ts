@@ -140,7 +140,7 @@ describe.each(engines)('[data-processing §4.2] History reads and the cases H, o
     expect(values).toEqual([1, 2]);
   });
 
-  test('H09: of two rows of one instant the newest stands under latest', async () => {
+  test('H09: of two rows of one instant, latest uses the newest', async () => {
     const rows = [row(loadSeries, '10:50:00', 10), row(loadSeries, '10:50:00', 30), row(loadSeries, '10:55:00', 20)];
     expect((await two(rows)).values).toEqual([25, null]);
   });
@@ -406,7 +406,7 @@ describe.each(engines)('[data-processing §3.4] Aggregate quality, on %s', (engi
     ]);
   });
 
-  test('[data-processing §4.4] missing_policy reject names the missing cells; every broken rule is told at once', async () => {
+  test('[data-processing §4.4] missing_policy reject names the missing cells; every broken rule is reported at once', async () => {
     const reasons = await reasonsOf(without(rainSeries, '11:45:00'));
     expect(reasons).toContainEqual({
       rule: 'history_unavailable',
@@ -499,7 +499,7 @@ describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %
         ['range: { minimum: 0, maximum: 100 }', 'out_of_range: reject, range: { minimum: 0, maximum: 100 }'],
       ],
     };
-    // Two rows: which times they were is told, as for any other rule.
+    // Two rows: the times are reported, as for any other rule.
     const rows = [...humid, row(humiditySeries, '11:16:00', -1)];
     expect(await reasonsOf(rows, rejecting)).toEqual([
       {
@@ -692,7 +692,7 @@ describe.each(engines)('[data-processing §4.8] covariates, on %s', (engine) => 
     }
   });
 
-  test('a run whose watermark lies after as_of is told as issue_time too', async () => {
+  test('a run whose watermark lies after as_of is reported as issue_time too', async () => {
     expect(rules(await withRuns([run('11:50:00', '12:00:01', 8)]))).toContain('issue_time');
   });
 

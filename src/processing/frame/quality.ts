@@ -10,7 +10,7 @@ export interface ObservedSpan {
 /** The longest distance between neighbouring observations of one feature. */
 export interface Gap {
   readonly seconds: number;
-  /** The cells without an observation that make it; null when it is one cadence, which is no gap. */
+  /** The cells without an observation that make it; null when it is one cadence, which is not a gap. */
   readonly missing: ObservedSpan | null;
 }
 

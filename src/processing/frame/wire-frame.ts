@@ -44,7 +44,7 @@ function segmentOf(grid: Grid, features: readonly AlignedFeature[]): Segment {
 function qualityOf(plan: FramePlan, features: readonly AlignedFeature[]): AggregateQuality {
   const cells = features.map((feature) => feature.cells);
   const observed = features.filter((feature) => feature.segment === 'history').map((feature) => feature.observed);
-  // Calendar values record the cut but are no observation: they never advance the watermark.
+  // Calendar values record the cut but are not observations: they never advance the watermark.
   const watermarks = features.filter((feature) => feature.sourceKind !== 'calendar').map(watermarkOf);
   return {
     input_watermark: formatTimestamp(Math.max(...watermarks)),

@@ -40,7 +40,7 @@ function refusedHead(head: AnswerHead): ProcessorAnswer | null {
   if (!known) return rejected('http_status');
   const plain = isPlainEncoding(head.contentEncoding);
   if (plain && isProcessorMediaType(head.contentType)) return null;
-  // That a processor cannot answer is told by the status alone: what stands in front of it may have answered.
+  // For an unavailable processor only the status counts: the body may come from a proxy in front of it.
   return head.status === 200 ? rejected(plain ? 'media_type' : 'content_encoding') : untypedError(head.status);
 }
 

@@ -1,6 +1,6 @@
 /**
  * A processor that lies, breaks, floods and hangs, over real HTTP: one named refusal each, no derived data, nothing of
- * its words or of its address in what the caller is told ([data-processing §6.1] step 10, [data-processing §5.4]).
+ * its words or of its address in the caller's answer ([data-processing §6.1] step 10, [data-processing §5.4]).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deadline } from '../../base/deadline.ts';

@@ -49,7 +49,7 @@ describe('[data-processing §4.8] Covariates: read and validated at each call', 
     ['an unknown member', text({ ...run(), model: 'x' }), '/runs/0'],
     ['a missing member', text({ ...run(), watermark: undefined }), '/runs/0'],
     ['issued after its watermark', text({ ...run(), issued_at: '2026-07-11T06:10:00.001Z' }), '/runs/0/issued_at'],
-    ['a day that is none', text({ ...run(), issued_at: '2026-02-30T00:00:00Z' }), '/runs/0/issued_at'],
+    ['an invalid date', text({ ...run(), issued_at: '2026-02-30T00:00:00Z' }), '/runs/0/issued_at'],
     ['times that stand still', text({ ...run(), valid_times: [time(0), time(0)] }), '/runs/0/valid_times/1'],
     ['times that go back', text({ ...run(), valid_times: [time(1), time(0)] }), '/runs/0/valid_times/1'],
     ['a value too few', withField({ values: [1] }), '/runs/0/fields/temperature'],
@@ -95,7 +95,7 @@ describe('[data-processing §4.8] byte limit of a run file', () => {
     });
   });
 
-  test('a folder, a device that never ends and bytes that are no text are refused at once', async () => {
+  test('a folder, a device that never ends and bytes that are not text are refused at once', async () => {
     const path = join(folder, 'runs.json');
     writeFileSync(path, Buffer.from([0xff, 0xfe]));
     for (const file of [folder, '/dev/zero', path])

@@ -54,7 +54,7 @@ test('the last sample before a label stays, whatever came after it, until two mo
   timer.cancel();
 });
 
-test('a value that stands belongs to the interval in which it was read', () => {
+test('an unchanged value belongs to the interval in which it was read', () => {
   const { clock, publish, at } = liveTails();
   publish(5);
   clock.advance(3 * cadenceMs);

@@ -38,7 +38,7 @@ export function inTaskUnit(
 
 const hourMs = 3_600_000;
 
-/** One cell fewer than the counter has; NaN beside a gap, and where it counts down: it began anew. */
+/** One cell fewer than the counter has; NaN beside a gap, and where it counts down: it began again. */
 function powers(answer: WindowAnswer, perDifference: number): WindowAnswer {
   const { cells: counts, uncertainCells: doubts } = answer;
   const steps = counts.length - 1;

@@ -98,7 +98,7 @@ describe('a processor that is wrong', () => {
 
   test('no health is one line, and nothing else is tried', async () => {
     expect(await scoreOf((_, route) => (route === 'health' ? { status: 200, body: new Uint8Array() } : {}))).toEqual([
-      'GET /v1/health tells status, identity and contract: 200, body: json',
+      'GET /v1/health returns status, identity and contract: 200, body: json',
     ]);
   });
 

@@ -45,9 +45,10 @@ const errorShape = shape(processorErrorSchema);
 
 export async function checkProcessor(target: Target, task: TaskDeclaration): Promise<ScoreLine[]> {
   const health = await readHealth(target);
-  if (typeof health === 'string') return [line('health', 'GET /v1/health tells status, identity and contract', health)];
+  if (typeof health === 'string')
+    return [line('health', 'GET /v1/health returns status, identity and contract', health)];
   return [
-    line('health', 'GET /v1/health tells status, identity and contract', null),
+    line('health', 'GET /v1/health returns status, identity and contract', null),
     ...(await checkValid(target, task, health)),
     ...(await checkHostile(target, task)),
     ...(await checkLoad(target, task, health)),
@@ -121,7 +122,7 @@ async function checkValid(target: Target, task: TaskDeclaration, health: Process
   }
   const capital = sample(target, task);
   const upper = { ...capital, request_id: capital.request_id.toUpperCase() };
-  lines.push(await ask('a request id in capitals comes back as it was', upper));
+  lines.push(await ask('a request id in capitals is returned unchanged', upper));
   const twice = sample(target, task);
   await send(target, { route: 'v1/process', body: jsonOf(twice) });
   lines.push(await ask('the same request id again is another run', twice));
@@ -216,8 +217,8 @@ async function checkLoad(target: Target, task: TaskDeclaration, health: Processo
     line('load', `a deadline in ${shortDeadlineMs} ms is kept, or refused with 504`, late ?? kept),
     line(
       'load',
-      `${callersAtOnce} callers at once are answered or told to come back (429)`,
-      wrong[0] ?? (served ? null : 'nobody was served'),
+      `${callersAtOnce} concurrent callers are answered or refused with 429`,
+      wrong[0] ?? (served ? null : 'no caller was answered'),
     ),
   ];
 }

@@ -33,13 +33,13 @@ import { type HostileResult, hostileResults } from './hostile-results.ts';
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
 const schemas: readonly (readonly [file: string, id: string, title: string, schema: TSchema])[] = [
-  ['request', requestSchemaId, 'What a processor is asked', dataProcessingRequestSchema],
+  ['request', requestSchemaId, 'Request to a processor', dataProcessingRequestSchema],
   ['frame', frameSchemaId, 'The data of a request', processingFrameSchema],
-  ['result', resultSchemaId, 'What a processor answers', processingResultSchema],
+  ['result', resultSchemaId, 'Result of a processor', processingResultSchema],
   ['forecast-output', forecastOutputSchemaId, 'The forecast of a result', forecastOutputSchema],
   ['error', errorSchemaId, 'Why a processor does not answer', processorErrorSchema],
   ['health', 'svc.data-processing.processor-health.v1', 'How a processor is', processorHealthSchema],
-  ['task', taskSchemaId, 'What a task declaration says', taskGrammar],
+  ['task', taskSchemaId, 'Task declaration', taskGrammar],
 ];
 
 /** What the made files are made from: the declaration and the two examples that are written by hand. */

@@ -42,7 +42,7 @@ export interface ProcessorReply {
 export interface RequestAnswerer {
   process(received: ReceivedRequest, signal: AbortSignal): Promise<ProcessorReply>;
   health(headers: ReceivedRequest['headers']): ProcessorReply;
-  /** Requests that are being worked on; one whose work goes on after its deadline still counts. */
+  /** Requests that are being worked on; one whose work continues after its deadline still counts. */
   readonly working: number;
 }
 

@@ -82,7 +82,7 @@ test('nothing to go by is unavailable, to be tried again after one cadence', () 
   expect(found([], [1, 2, 3, 4]).findings.status).toBe('unavailable');
 });
 
-test('[data-processing §6.3] zeros throughout, or a value outside the bounds of the task, are no fallback where another serves', () => {
+test('[data-processing §6.3] zeros throughout, or a value outside the bounds of the task, are refused as a fallback if another applies', () => {
   const both = [policies.persistence, policies['historical-average']];
   expect(found(both, [3, 2, 1, 0]).findings).toMatchObject({ fallback: { strategy: 'historical-average' } });
   expect(found([policies.persistence], [3, 2, 1, 0]).findings.status).toBe('unavailable');

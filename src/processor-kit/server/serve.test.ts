@@ -253,7 +253,7 @@ describe('a served processor', () => {
     expect(await post(url)).toMatchObject({ status: 200 });
   });
 
-  test('the deadline passes during the work: 504, the work is told, and its slot stays taken until it ends', async () => {
+  test('the deadline passes during the work: 504, the work is aborted, and its slot stays taken until it ends', async () => {
     const started = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();
     let told = false;

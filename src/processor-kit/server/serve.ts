@@ -116,7 +116,7 @@ function send(
   request.once('close', () => cut.cancel());
 }
 
-/** Node joins or drops what stands twice; a header that must stand once is read only when it does. */
+/** Node joins or drops duplicate headers; a header that must be unique is read only if it is. */
 function singleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
   const distinct = request.headersDistinct;
   return Object.fromEntries(Object.entries(distinct).map(([name, values]) => [name, values?.join(', ')]));

@@ -16,7 +16,7 @@ export interface Coverage {
 export class PointCoverage {
   readonly #fromMs: number;
   readonly #toMs: number;
-  /** How long a value stands without another one. */
+  /** How long a value is valid without another one. */
   readonly #standsMs: number;
   #coveredMs = 0;
   #gaps = 0;

@@ -1,6 +1,6 @@
 /**
  * The plant of a closed-loop backtest [rules §10.6]: a battery that follows a setpoint between a load, a PV system and the grid.
- * Between two changes everything stands still, so energies are exact however far apart they are. Power in kW, energy in kWh; load
+ * Between two changes all powers are constant, so energies are exact at any distance. Power in kW, energy in kWh; load
  * consumes, PV and battery deliver, the grid imports when positive.
  */
 import { hourMs } from '../../base/timestamp.ts';
@@ -61,7 +61,7 @@ export class PlantModel {
     this.#atMs = atMs;
     const powerKw = this.batteryKw();
     const left = this.#hoursLeft(powerKw);
-    // Empty or full before the end, it stands still for the rest.
+    // If it is empty or full before the end, it stays idle for the rest.
     const movingHours = Math.min(hours, left);
     this.#move(powerKw, movingHours);
     if (movingHours === left) this.#socKwh = powerKw > 0 ? 0 : this.#battery.capacityKwh;

@@ -179,7 +179,7 @@ export class PlantRun {
   }
 }
 
-/** A recorded power that the plant takes as it was; not known when its row no longer stands. */
+/** A recorded power used unchanged; unknown when its row is no longer valid. */
 class PlantInput {
   readonly #kwPerUnit: number;
   readonly #standsMs: number;

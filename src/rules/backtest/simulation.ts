@@ -15,7 +15,7 @@ import { createScheduler } from '../scheduler.ts';
 import { createRuleState } from '../state.ts';
 import { triggerKind } from '../trigger/index.ts';
 
-/** A value that was recorded. It stands until the next one of its point, or until it is too old. */
+/** A recorded value. It is valid until the next one of its point, or until it is too old. */
 export interface SampledValue {
   readonly atMs: number;
   /** By point. */
@@ -45,9 +45,9 @@ export interface SimulationParts extends RunnableRule {
   readonly fromMs: number;
   /** Memories to begin with, by site; without it they are empty. */
   readonly memories?: ReadonlyMap<number, readonly number[]>;
-  /** A value that a run saw in place of the one that stands. */
+  /** A value that a run saw in place of the current one. */
   readonly seen?: (atMs: number, index: number) => number | undefined;
-  /** The plan is filled anew by the next run. */
+  /** The plan is filled again by the next run. */
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
 }
 
@@ -62,7 +62,7 @@ export class Simulation {
   readonly #state;
   readonly #arbiter = createArbiter();
   readonly #plan = createPlan();
-  /** Points that the rule reads or watches, with the time of the row that stands. */
+  /** Points that the rule reads or watches, with the time of the current row. */
   readonly #used: readonly number[];
   /** By point index: 1 for each of them. */
   readonly #usedMask;
@@ -149,7 +149,7 @@ export class Simulation {
     this.#tickMs = this.#nextTick(atMs);
   }
 
-  /** A row stands as if its point had been read all the time, up to the next row or one interval of recording. */
+  /** A row is valid up to the next row or one recording interval, as if its point had been read all the time. */
   #observe(atMs: number): void {
     const snapshot = this.#snapshot;
     snapshot.monotonicMs = atMs;

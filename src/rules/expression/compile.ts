@@ -26,7 +26,7 @@ export interface Frame {
 
 export type Run = (frame: Frame) => number;
 
-/** How an expression's names and call sites are bound to the rule that it stands in. */
+/** How an expression's names and call sites are bound to its rule. */
 export interface ExpressionScope {
   readonly timezone: string;
   /** The slot that a name stands for, or what finds its value where that depends on the path taken. */
@@ -78,7 +78,7 @@ function compileBinary(node: ExpressionNode & { kind: 'binary' }, scope: Express
   return between(node.operator, compileExpression(node.left, scope), compileExpression(node.right, scope));
 }
 
-/** Where the value of a constant or of a plain variable stands. */
+/** Slot of a constant or a plain variable. */
 export function slotOf(node: ExpressionNode, scope: ExpressionScope): number | undefined {
   if (node.kind === 'number') return scope.constant(node.value);
   if (node.kind !== 'variable') return undefined;

@@ -206,7 +206,7 @@ describe('[rules §5.2] functions that remember', () => {
     expect([1, 2, 3, 10].map((value) => run([value]))).toEqual([1, 1.5, 2, 5]);
   });
 
-  test('rate_of_change is per second, and starts anew after a gap', () => {
+  test('rate_of_change is per second, and starts again after a gap', () => {
     const run = runner('rate_of_change(a)', 5000);
     expect([run([1], 0), run([3], 500), run([100], 5501)]).toEqual([0, 4, 0]);
   });

@@ -286,7 +286,7 @@ class Descent {
       const known = Object.keys(functionTable);
       const meant = nearestName(token.text, known);
       const way = meant === undefined ? `known are ${known.join(', ')}` : didYouMean(meant);
-      throw new ParseStop('unknown-function', `there is no function '${token.text}'; ${way}`, token.at);
+      throw new ParseStop('unknown-function', `unknown function '${token.text}'; ${way}`, token.at);
     }
     const args = this.#arguments();
     this.#checkCall(token, token.text, args);

@@ -1,7 +1,7 @@
 /**
  * The functions that remember [rules §5.2]. Each call site owns one small array of numbers; an empty array is a
- * site that starts anew. Times are monotonic milliseconds. After a gap of more than `gapMs` (5 periods of the rule)
- * `integrate` adds nothing for the gap, and rates, `held` and edges start anew.
+ * site that starts again. Times are monotonic milliseconds. After a gap of more than `gapMs` (5 periods of the rule)
+ * `integrate` adds nothing for the gap, and rates, `held` and edges start again.
  */
 import type { StatefulName } from './function-table.ts';
 

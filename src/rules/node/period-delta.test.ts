@@ -127,7 +127,7 @@ describe('[rules §4.6] what was counted before a counter reset is kept', () => 
 });
 
 describe('a wall clock that is set', () => {
-  test('back over midnight by up to an hour: the period that began stays; by more: that day is begun anew', () => {
+  test('back over midnight by up to an hour: the period that began stays; by more: that day is begun again', () => {
     const midnightMs = Date.parse('2026-05-01T22:00:00Z');
     const today = counted('daily');
     today(100, midnightMs);

@@ -41,7 +41,7 @@ export const batteryNightCharge: RuleTemplate = {
     }),
     tests: [
       {
-        name: 'a charged battery rests at every hour',
+        name: 'a charged battery stays idle at every hour',
         at: at(2),
         given: givenOf(given, { soc: 100 }),
         then: { output: { node_id: 'decide', name: 'else' }, writes: expectedWrites(given, { setpoint: 0 }) },

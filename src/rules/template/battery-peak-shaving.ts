@@ -17,10 +17,10 @@ export const batteryPeakShaving: RuleTemplate = {
     { name: 'limit', about: 'import that is not exceeded', unit: 'kW', min: 0, max: null, default: 200 },
     { name: 'band', about: 'how far below the limit it stops', unit: 'kW', min: 0, max: null, default: 10 },
     { name: 'power_max', about: 'most that the battery delivers', unit: 'kW', min: 0, max: null, default: 100 },
-    { name: 'soc_min', about: 'charge below which it rests', unit: '%', min: 0, max: 100, default: 20 },
+    { name: 'soc_min', about: 'state of charge below which it stays idle', unit: '%', min: 0, max: 100, default: 20 },
   ],
   content: (given) => ({
-    description: 'Discharges the battery by what the site needs above the limit, while it has charge.',
+    description: 'Discharges the battery to cover the power of the site above the limit, while it has charge.',
     priority: 20,
     cooldown_ms: 0,
     trigger_config: { type: 'interval', interval_ms: 1000 },
@@ -51,7 +51,7 @@ export const batteryPeakShaving: RuleTemplate = {
         },
       },
       {
-        name: 'empty it rests',
+        name: 'an empty battery stays idle',
         given: givenOf(given, { load: given.number('limit') + 5, pv: 0, soc: 0 }),
         then: { output: { node_id: 'decide', name: 'else' }, writes: expectedWrites(given, { setpoint: 0 }) },
       },

@@ -5,7 +5,7 @@ import type { RuleTemplate } from './template.ts';
 export const evLoadManagement: RuleTemplate = {
   name: 'ev-load-management',
   title: 'EV charging: load management',
-  about: 'Lets chargers take what the connection of the site has left beside the rest of the load.',
+  about: 'Limits EV charging to the capacity of the grid connection that the rest of the load leaves.',
   version: 1,
   points: [
     {
@@ -22,7 +22,7 @@ export const evLoadManagement: RuleTemplate = {
     { name: 'power_max', about: 'most that the chargers can take', unit: 'kW', min: 0, max: null, default: 100 },
   ],
   content: (given) => ({
-    description: 'Lets chargers take what the connection of the site has left.',
+    description: 'Limits EV charging to the remaining capacity of the grid connection.',
     priority: 40,
     cooldown_ms: 0,
     trigger_config: { type: 'interval', interval_ms: 1000 },
@@ -33,7 +33,7 @@ export const evLoadManagement: RuleTemplate = {
       branches: [
         {
           name: 'charge',
-          label: 'Charge with the rest',
+          label: 'Charge with the remaining capacity',
           when: 'free > 0',
           writes: [{ to: 'charging', value: 'min(free, power_max)' }],
         },

@@ -5,7 +5,7 @@ import type { RuleTemplate } from './template.ts';
 export const evSurplusCharging: RuleTemplate = {
   name: 'ev-surplus-charging',
   title: 'EV charging: PV surplus',
-  about: 'Lets chargers take what PV generates beyond the rest of the load, and at least a minimum once it is reached.',
+  about: 'Charges EVs with surplus PV power, at least with a minimum power once the surplus reaches it.',
   version: 1,
   points: [
     {

@@ -1,4 +1,4 @@
-/** Keeps what is fed into the grid below a limit. */
+/** Keeps the power fed into the grid below a limit. */
 import { givenOf, templateFlow } from './flow-of-template.ts';
 import type { RuleTemplate } from './template.ts';
 
@@ -16,7 +16,7 @@ export const pvExportLimit: RuleTemplate = {
     { name: 'pv_rated', about: 'rated power of PV', unit: 'kW', min: 0, max: null, default: 280 },
   ],
   content: (given) => ({
-    description: 'Keeps what is fed into the grid below a limit.',
+    description: 'Keeps the power fed into the grid below a limit.',
     priority: 30,
     cooldown_ms: 0,
     trigger_config: { type: 'interval', interval_ms: 1000 },

@@ -1,5 +1,5 @@
 /**
- * Any rule as a template [rules §13.2]: each point that it names is a parameter, and so is each number that stands alone in a calculation,
+ * Any rule as a template [rules §13.2]: each point that it names is a parameter, and so is each constant of a calculation,
  * such as `limit = 200`. Everything else stays as it is.
  */
 import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';

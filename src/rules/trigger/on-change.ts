@@ -70,8 +70,7 @@ function readPointRefs(reader: Reader, catalogue: SiteCatalogue): PointRef[] {
     if (instance === undefined || point === undefined) return [];
     const ref = { instance, point_type: pointType, point } as const;
     const key = `${instance}:${pointType}:${point}`;
-    if (seen.has(key))
-      entry.fault('duplicate-point', '', 'the point stands twice in point_refs', 'name each point once');
+    if (seen.has(key)) entry.fault('duplicate-point', '', 'duplicate point in point_refs', 'name each point once');
     seen.add(key);
     if (catalogue.point(ref) !== undefined) return [ref];
     const message = `the site has no ${pointType} point ${point} of instance ${instance}`;

@@ -89,7 +89,7 @@ describe('[rules §3.2] on_change', () => {
   test.each<[string, Fields, string[]]>([
     ['no points', { point_refs: undefined }, ['invalid-field /point_refs']],
     ['points that are no list', { point_refs: ref(1) }, ['invalid-field /point_refs']],
-    ['a point that is no object', { point_refs: [ref(1), '1:1'] }, ['invalid-field /point_refs/1']],
+    ['a point that is not an object', { point_refs: [ref(1), '1:1'] }, ['invalid-field /point_refs/1']],
     ['the same point twice', { point_refs: [ref(1), ref(2), ref(1)] }, ['duplicate-point /point_refs/2']],
     ['an unknown point', { point_refs: [ref(77)] }, ['unknown-point /point_refs/0']],
     ['an unknown instance', { point_refs: [ref(1, { instance: 9 })] }, ['unknown-point /point_refs/0']],
@@ -176,7 +176,7 @@ describe('[rules §3.2] on_change', () => {
 });
 
 describe('[rules §3] anything else', () => {
-  test.each([[null], [[]], ['interval'], [1], [undefined]])('a trigger that is no object: %j', (trigger) => {
+  test.each([[null], [[]], ['interval'], [1], [undefined]])('a trigger that is not an object: %j', (trigger) => {
     expect(issuesOf(trigger)).toEqual(['invalid-trigger ']);
   });
 

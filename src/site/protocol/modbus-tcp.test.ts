@@ -47,7 +47,7 @@ describe('[points §3.1] the address of a Modbus point', () => {
     [{ type: 'bool', table: 'coil', bit: 3 }, 'address/bit bit goes with bool, uint16 or a bitfield of one register'],
     [{ type: 'bool', table: 'coil', byte_order: 'big' }, 'address/byte_order a bit has no order of bytes'],
     [{ type: 'string', length: 2, scale_from: 1 }, 'address/scale_from only a number in registers has a scale'],
-    [{ type: 'string', length: 2, register: 65_535 }, 'address/register the value ends behind the last register'],
+    [{ type: 'string', length: 2, register: 65_535 }, 'address/register the value extends beyond the last register'],
   ])('refuses %j', (address, reason) => {
     expect(faults(address)).toEqual([reason]);
   });

@@ -25,7 +25,7 @@ const modbusTcp = strict({
   ...modbusConnection,
   driver: Type.Literal('modbus-tcp'),
   unit_id: unitId,
-  /** Of values that take more than one register: which of them stands first. */
+  /** Order of the registers of one value. */
   word_order: order,
 });
 
@@ -81,7 +81,7 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
     checkParts(address, bits, fault);
     if (kind === 'action') checkWritten(address, bits, fault);
     if (register + registersTaken(address) > 65_536)
-      fault('address/register', 'the value ends behind the last register');
+      fault('address/register', 'the value extends beyond the last register');
     if (scaleFrom !== undefined && (bits || bit !== undefined || type === 'string' || type === 'bitfield'))
       fault('address/scale_from', 'only a number in registers has a scale');
   },

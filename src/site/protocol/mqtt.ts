@@ -49,7 +49,7 @@ const mqttSettings = strict({
 
 const mqttAddress = strict({
   topic: mqttTopic,
-  /** Where the value stands in a JSON payload; the whole payload when absent. */
+  /** Path of the value in a JSON payload; the whole payload when absent. */
   path: Type.Optional(
     Type.String({
       maxLength: 256,

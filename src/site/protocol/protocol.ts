@@ -33,7 +33,7 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   rawRange?(address: Address): RawRange | undefined;
   /**
    * What the device's number is multiplied with to be one in `unit`, where the protocol says what the device measures in;
-   * undefined where that is no unit of the same kind.
+   * undefined where that is not a unit of the same kind.
    */
   unitScale?(address: Address, unit: string, channel: Channel): number | undefined;
   /** True where the address leads to text. */

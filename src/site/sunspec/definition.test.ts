@@ -138,12 +138,12 @@ describe('[points §3.4] a definition is refused', () => {
     [
       'what fits before another group',
       modelDefinition(7, [a], [group('g', [b], { count: 0 }), group('h', [b])]),
-      '/group/groups/0/count 0 (as many as fit) is only for the last group',
+      '/group/groups/0/count 0 (as many as fit) is allowed only for the last group',
     ],
     [
       'what fits in a group that repeats',
       modelDefinition(7, [a], [group('g', [b], { count: 2, groups: [group('h', [b], { count: 0 })] })]),
-      '/group/groups/0/groups/0/count 0 (as many as fit) is only for the last group',
+      '/group/groups/0/groups/0/count 0 (as many as fit) is allowed only for the last group',
     ],
     [
       'a group without anything',
@@ -155,7 +155,7 @@ describe('[points §3.4] a definition is refused', () => {
       modelDefinition(7, [a], [group('g', [b]), group('g', [b])]),
       '/group/groups/1/name the group g occurs twice',
     ],
-    ['a group that is none', modelDefinition(7, [a], [{ name: 'g' }]), '/group/groups/0'],
+    ['an invalid group', modelDefinition(7, [a], [{ name: 'g' }]), '/group/groups/0'],
     [
       'one group too deep',
       modelDefinition(7, [a], [nested(groupDepthMaximum + 1)]),

@@ -147,7 +147,7 @@ function readGroup(given: unknown, path: string, around: Around, fault: Fault): 
     fault(`${path}/count`, `the model itself has no point ${count} of one register`);
   // Of repetitions that nothing counts, the length of the model is all that there is to know.
   if (count === 0 && (!around.isLast || around.depth > 1))
-    fault(`${path}/count`, '0 (as many as fit) is only for the last group of the model');
+    fault(`${path}/count`, '0 (as many as fit) is allowed only for the last group of the model');
   const parts = readParts(decoded.value, path, 0, { ...around, isLast: around.isLast && count === 1 }, fault);
   if (parts.points.length + parts.groups.length === 0) fault(path, 'has neither points nor groups');
   return [{ name: groupName, count: count === 0 ? null : count, ...parts }];

@@ -58,7 +58,7 @@ describe('[points §3.4] SunSpec models', () => {
       for (let number = range[0]; number <= range[1]; number++) expect(numbers).toContain(number);
   });
 
-  test('every scale is a scale factor of the same model, and every name stands once', () => {
+  test('every scale is a scale factor of the same model, and every name is unique', () => {
     for (const { model, points, groups } of packagedModels.values()) {
       const repeated = groups.flatMap((group) => group.points);
       const scales = points.filter(({ type }) => type === 'sunssf').map(({ name }) => name);

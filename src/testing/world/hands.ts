@@ -81,7 +81,7 @@ export class Hands {
   /** Whether somebody's hand explains that this value was written, when what is over may be on its way for so long. */
   explains(key: string, value: number, lateMs: number): boolean {
     const living = this.#near(key, lateMs);
-    // A limit changes what an override writes, and brings inside what stands there.
+    // A limit changes what an override writes, and brings the present value inside.
     return living.some(({ min, max }) => [min, max].some((each) => Math.abs(each - value) < 1e-6));
   }
 

@@ -180,7 +180,7 @@ export class Invariants {
     return last.value === value ? null : `rule ${ruleId} last saw ${last.value}, and its point has been ${value} since`;
   }
 
-  /** A device was told something: it must be a command that was accepted a moment ago, under this generation. */
+  /** A device received a value: it must be a command accepted a moment ago, under this generation. */
   written({ device, register, raw }: DeviceWrite): void {
     const point = worldSite.points.find(
       ({ kind, address, channel }) =>

@@ -54,7 +54,7 @@ interface SiteEvents {
   onRecord(record: ExecutionRecord): void;
   /** A thread of the engine ended though nobody killed it. */
   onDeath(reason: string): void;
-  /** An engine that had been busy for too long was ended and is started anew. */
+  /** An engine that had been busy for too long was ended and is started again. */
   onEnded(): void;
   /** Something was committed to the runtime database. */
   onCommit(): void;
@@ -179,7 +179,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         async terminate() {
           pair.cut();
           await core.stop();
-          // An engine that did not answer in time is ended and started anew, by design.
+          // An engine that did not answer in time is ended and started again, by design.
           if (!stopping && stalledUntilMs < clock.monotonicMs() - answerMs)
             events.onDeath('the engine client ended its engine');
           else if (!stopping) events.onEnded();

@@ -35,7 +35,7 @@ export class WorldClock {
     return this.#nowMs;
   }
 
-  /** Whether a task waits; without one, time stands still until somebody asks for one. */
+  /** Whether a task waits; without one, time stops until a task is scheduled. */
   get isWaiting(): boolean {
     return this.#heap.some((task) => !task.done);
   }
@@ -91,7 +91,7 @@ export class WorldClock {
     return clock;
   }
 
-  /** Whoever waits for a cell that has changed is told in the next turn. */
+  /** Waiters of a changed cell are woken in the next turn. */
   #ringChanged(): void {
     if (this.#watches.length === 0) return;
     this.#watches = this.#watches.filter((watch) => {

@@ -131,7 +131,7 @@ class World {
     this.#sometimes(120_000, 'stall', (random) => this.#stall(random));
     this.#sometimes(400_000, 'kill', (random) => this.#planKill(random));
     this.#every(10_000, () => {
-      // An engine that is being started anew answers nothing for a moment.
+      // An engine that is being started again answers nothing for a moment.
       this.#look().catch((error: unknown) => error instanceof Fault || this.#uncaught(error));
     });
     this.#every(1000, () => this.#watches.points(this.#site));

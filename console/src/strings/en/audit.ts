@@ -129,16 +129,16 @@ export const auditWords = {
     openRule: 'Open the rule',
   },
   broken:
-    'The audit log is broken: an event was changed, removed or put back, or the log contradicts what a witness saw. Nothing more is signed until somebody looks into it and acknowledges the break with "setpoint audit acknowledge-break".',
+    'The audit log is broken: an event was changed, removed or put back, or the log contradicts what a witness saw. The service signs nothing until you investigate and acknowledge the break with "setpoint audit acknowledge-break".',
   proof: {
     title: 'Proof',
     loading: 'Looking for a checkpoint that covers this event',
     covered: (size: string) => `Covered by the checkpoint of ${size} entries.`,
     cosigned: (names: string) => `Cosigned by ${names}: this event can no longer be changed or removed unnoticed.`,
     unwitnessed:
-      'No witness cosigned it. Whoever holds the audit key of this service could still sign another history.',
+      'No witness cosigned it. Anyone with the audit key of this service could still sign a different history.',
     uncovered:
-      'No checkpoint covers this event yet. Until one does, whoever can write to the service’s data can change it.',
+      'No checkpoint covers this event yet. Until then, anyone with write access to the service’s data can change it undetected.',
     witness: (name: string, at: string) => `${name} (${at})`,
     download: 'Download the proof',
     check: 'Check it without this service: "setpoint audit verify-proof", or the verifier page.',

@@ -12,7 +12,7 @@ export const conditionWords = {
   seconds: 'For seconds',
   operand: 'Enter a number or a name that is known here.',
   releaseSide: { above: 'Let go below the value.', below: 'Let go above the value.' },
-  incomplete: 'Choose what is compared, and enter a value.',
+  incomplete: 'Choose a point or variable to compare, and enter a value.',
   use: 'Use this condition',
   chart: (threshold: string) =>
     `The last 24 hours, with the threshold at ${threshold}. Drag it, or enter a value below.`,

@@ -100,7 +100,7 @@ export const editor = {
     tagsHint: 'Words that begin with # are tags in the list of rules.',
     priority: 'Priority',
     priorityHint:
-      'Of rules that run in the same cycle, the one with the higher priority wins. Otherwise the last write stands, unless priority_hold_ms of the point holds it.',
+      'Of rules that run in the same cycle, the one with the higher priority wins. Otherwise the last write wins, unless priority_hold_ms of the point protects an earlier write of higher priority.',
     cooldown: 'Cooldown (milliseconds)',
     cooldownHint: 'Minimum pause after a run that wrote something. 0 = none.',
     trigger: 'When it runs',

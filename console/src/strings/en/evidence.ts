@@ -2,7 +2,7 @@
 
 export const evidenceWords = {
   title: (rule: string) => `Tests and trials of ${rule}`,
-  lead: 'What the rule decides. No device gets a command.',
+  lead: 'The decisions of the rule. No commands are sent.',
   back: 'To the rule',
   parts: { tests: 'Tests', backtest: 'Backtest', shadow: 'Shadow report' },
   revision: (n: number) => `revision ${n}`,
@@ -19,7 +19,7 @@ export const evidenceWords = {
     fromRun: (time: string) => `Run of ${time}`,
     taken: 'The run is now a test. Save to keep it.',
     full: (most: number) => `A rule has at most ${most} tests.`,
-    notFits: 'The flow of that run no longer fits the site, so it cannot become a test.',
+    notFits: 'The flow of that run is no longer valid for this site, so it cannot become a test.',
     runGone: 'This run is no longer in the history.',
     name: 'Name',
     nameTaken: 'Another test has this name.',
@@ -58,7 +58,7 @@ export const evidenceWords = {
     wrong: 'The end must come after the beginning.',
   },
   backtest: {
-    lead: 'The rule runs on recorded history. First the running revision is compared with what was recorded: the agreement says how far the result can be trusted.',
+    lead: 'The rule runs on recorded history. First, the running revision is compared with its recorded runs. The agreement shows how reliable the result is.',
     mode: 'Inputs',
     modes: {
       recorded: 'recorded values',
@@ -67,9 +67,9 @@ export const evidenceWords = {
     },
     modeHints: {
       recorded: 'Trigger and cooldown decide when the rule runs. Its values come from the historian.',
-      replay: 'Exactly what each recorded run read, at its own time; what it did not read is missing.',
+      replay: 'The inputs that each recorded run read, at its own time. Inputs that it did not read are missing.',
       plant:
-        'A declared battery follows what the rule writes, and the rule reads its charge, its power and the grid. Load and PV are as recorded; other rules do not command it.',
+        'An assumed battery follows the rule’s writes, and the rule reads its state of charge, its power and the grid power. Load and PV are as recorded; other rules do not command the battery.',
     },
     notes: {
       thinned: 'The lists are shortened: there were more entries than they can hold.',
@@ -132,7 +132,7 @@ export const evidenceWords = {
     notRun: 'did not run',
     feedback: 'Read and written',
     feedbackLead:
-      'The rule reads points that rules write. Their recorded values follow from what was commanded then, not from what this run would command.',
+      'The rule reads points that rules write. Their recorded values result from the commands sent then, not from those of this run.',
     writtenBy: (rules: string) => `written by ${rules}`,
     warmUp: (until: string, functions: string) => `Stateful functions were still filling until ${until}: ${functions}.`,
     coverage: 'Recorded history',

@@ -89,7 +89,7 @@ export const nodes = {
   palette: {
     title: 'Add a node',
     fitsAfter: 'What follows?',
-    fitsBetween: 'What comes between?',
-    fitsBefore: 'What comes before?',
+    fitsBetween: 'Insert a node',
+    fitsBefore: 'Add a node before',
   },
 };

@@ -89,7 +89,7 @@ export const pointWords = {
   },
   ownership: {
     title: 'Held by, last 24 hours',
-    none: 'Nobody has written this point yet.',
+    none: 'This point has not been written yet.',
     segment: (owner: string, from: string, to: string) => `${owner}, ${from} to ${to}`,
     now: 'now',
     refused: (names: string) => `Refused: ${names}`,
@@ -145,7 +145,7 @@ export const siteWords = {
     still: 'no flow',
   },
   other: 'Other',
-  otherHint: 'The rest of the balance, which no meter covers',
+  otherHint: 'The unmetered remainder of the power balance',
   forecast: {
     title: (target: string) => `Forecast: ${target}`,
     issued: 'issued',

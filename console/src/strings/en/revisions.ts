@@ -59,7 +59,7 @@ export const revisionWords = {
   reasonHint: 'Optional. Kept with the revision.',
   restored: (n: number) => `Restored, as revision ${n}.`,
   duplicateTitle: 'Duplicate this rule?',
-  duplicateLead: 'A copy of the rule as it is stored now, disabled.',
+  duplicateLead: 'A disabled copy of the stored rule.',
   name: 'Name of the copy',
   copyName: (rule: string) => `${rule} (copy)`,
   duplicated: (name: string) => `Created “${name}”, disabled.`,

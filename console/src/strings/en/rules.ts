@@ -60,7 +60,7 @@ export const rules = {
     enableStub: 'It does nothing until you draw a flow.',
     shadowTitle: (name: string) => `Enable “${name}” in shadow?`,
     shadowBody:
-      'From now on the scheduler runs this rule and records what it would write. Nothing is sent to the devices until you promote it.',
+      'The scheduler runs this rule and records its writes. Nothing is sent to the devices until you promote it.',
     promoteTitle: (name: string) => `Promote “${name}”?`,
     promoteBody: 'The rule ran in shadow. From its next run on, its writes go to the devices.',
     disableTitle: (name: string) => `Disable “${name}”?`,
@@ -86,7 +86,7 @@ export const rules = {
   createDialog: {
     title: 'New rule',
     name: 'Name',
-    description: 'What is it for? (optional)',
+    description: 'Description (optional)',
     nameNeeded: 'Enter a name.',
     submit: 'Create and draw',
     lead: 'A new rule is disabled and empty. Draw its flow next.',

@@ -83,7 +83,7 @@ describe('the HTTP adapter', () => {
       expect(asked).toBe(10);
     });
 
-    test('an answer that is wrong, refused or busy is no transport failure', async () => {
+    test('an answer that is wrong, refused or busy is not a transport failure', async () => {
       const one = processor();
       for (const status of [500, 429, 422, 200, 200, 200]) {
         answer = () => Promise.resolve(answerToCall(status, 'nonsense'));
@@ -124,7 +124,7 @@ describe('the HTTP adapter', () => {
       expect(asked).toBe(8);
     });
 
-    test('[data-processing §5.3] who must know before a byte leaves is told just then: not when the call is refused here', async () => {
+    test('[data-processing §5.3] the egress callback runs right before the first byte leaves, and not if the call is refused here', async () => {
       const told: number[] = [];
       const leaving = async () => void told.push(asked);
       const one = processor();
