@@ -3,10 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { answerCalls, sendEvent } from '../base/thread.ts';
+import { trimHeapLater } from '../base/trim-heap.ts';
 import { openRecordWriter, type WriterMethods, type WriterWorkerData } from './open-record-writer.ts';
 import { openRuntimeDatabase } from './store/runtime-database.ts';
 
 if (parentPort === null) throw new Error('the record thread was started as a program');
+trimHeapLater();
 const data = workerData as WriterWorkerData;
 const log = createLog(data.logLevel, { thread: 'records' });
 const port = parentPort;

@@ -1,5 +1,6 @@
 /** Runs a service as a process: one clear line when it cannot start, a clean end on SIGINT and SIGTERM [platform §1.3]. */
 import { systemClock } from '../base/clock.ts';
+import { trimHeap } from '../base/trim-heap.ts';
 import { isForOperator, type ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
 
@@ -8,7 +9,7 @@ const stopDeadlineMs = 9500;
 /** npm passes on a Ctrl-C that the terminal has sent already; only a signal that comes later is an impatient second one. */
 const sameSignalMs = 500;
 
-/** Resolves when the service runs; ends the process when it cannot, or when it is told to stop. */
+/** Resolves when the service runs; ends the process if it cannot start, or on a stop signal. */
 export async function runService(config: () => ServiceConfig | Promise<ServiceConfig>): Promise<RunningService> {
   let service: RunningService | undefined;
   let stoppingSinceMs: number | undefined;
@@ -29,6 +30,7 @@ export async function runService(config: () => ServiceConfig | Promise<ServiceCo
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   try {
     service = await startService(await config());
+    trimHeap();
     return service;
   } catch (error) {
     if (!isForOperator(error)) throw error;

@@ -4,11 +4,13 @@ import { systemClock } from '../base/clock.ts';
 import { isolateWork } from '../base/isolation.ts';
 import { createLog, type LogLevel } from '../base/log.ts';
 import { answerCalls } from '../base/thread.ts';
+import { trimHeapLater } from '../base/trim-heap.ts';
 import { type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('the device thread is started by the device layer');
+trimHeapLater();
 const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
 const log = createLog(logLevel, { thread: 'devices' });
 // A fault of one channel never reaches another [points §3]; one that is of no channel ends the thread.

@@ -2,11 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Fault } from '../base/fault.ts';
 import { answerCalls } from '../base/thread.ts';
+import { trimHeapLater } from '../base/trim-heap.ts';
 import type { DatabaseMethods, DatabaseWorkerData } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
 import { isLocked, openSqlite, statementsOf } from './sqlite.ts';
 
 if (parentPort === null) throw new Error('the database thread was started as a program');
+trimHeapLater();
 const { file } = workerData as DatabaseWorkerData;
 const database = openSqlite(file, 'full');
 database.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
