@@ -47,7 +47,7 @@ const given = { points: Type.Optional(pointArguments), numbers: Type.Optional(nu
 export const ruleTemplates = {
   list: automationQuery({
     name: 'automation.rule.templates',
-    summary: 'List the templates of rules; with `rule`, that rule as one',
+    summary: 'List the rule templates, included and of the site; with `rule`, that rule as one',
     path: '/templates',
     params: wire.noParams,
     query: strict({ rule: Type.Optional(wire.decimalText(16)) }),

@@ -5,6 +5,7 @@ import { ruleTemplates } from '../api/rule-templates.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import { isFields } from '../rules/issues.ts';
+import { tagsOf, withoutTags } from '../rules/tags.ts';
 import { packageTemplates } from '../rules/template/index.ts';
 import { ruleAsTemplate } from '../rules/template/rule-as-template.ts';
 import {
@@ -23,6 +24,10 @@ import { parsedOrNull } from './rule-view.ts';
 import { crossWarnings, storedTopology } from './rule-warnings.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
+/** A rule with this tag in its description is listed as a template. */
+const templateTag = 'template';
+const rulesPerPage = 100;
+
 export function templateCapabilities(parts: AutomationParts): HandledCapability[] {
   return [
     { descriptor: ruleTemplates.list, resource: ruleResource, handler: (context) => list(parts, context) },
@@ -34,12 +39,32 @@ export function templateCapabilities(parts: AutomationParts): HandledCapability[
 
 async function list(parts: AutomationParts, { query }: CallContext): Promise<Answer> {
   const { rule } = query;
-  const templates = rule === undefined ? packageTemplates : [await ofRule(parts, Number(rule))];
+  const templates =
+    rule === undefined ? [...packageTemplates, ...(await marked(parts))] : [await ofRule(parts, Number(rule))];
   return { data: succeeded({ templates: templates.map(templateView) }) };
 }
 
 function templateView({ name, title, about, version, points, numbers }: RuleTemplate) {
   return { template: name, title, about, version, points, numbers };
+}
+
+/** Rules of the site that are marked as templates and have a drawn flow, by name. */
+async function marked(parts: AutomationParts): Promise<RuleTemplate[]> {
+  const found: RuleTemplate[] = [];
+  for (let page = 1; ; page++) {
+    const { rows, total } = await parts.store.list({ search: `#${templateTag}` }, page, rulesPerPage);
+    for (const { id, description } of rows) {
+      const template = tagsOf(description).includes(templateTag) ? await ofRule(parts, id).catch(ifDrawn) : null;
+      if (template !== null) found.push(template);
+    }
+    if (page * rulesPerPage >= total) return found.toSorted((one, other) => one.title.localeCompare(other.title));
+  }
+}
+
+/** A rule that was deleted meanwhile, or never drawn, is not a template. */
+function ifDrawn(error: unknown): null {
+  if (error instanceof Fault && (error.code === 'not-found' || error.code === 'no-runnable-flow')) return null;
+  throw error;
 }
 
 async function templateNamed(parts: AutomationParts, name: string): Promise<RuleTemplate> {
@@ -59,7 +84,9 @@ async function ofRule(parts: AutomationParts, id: number): Promise<RuleTemplate>
   const { from_template: _, ...flow_json } = flow;
   const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
   const { revision, name, description, priority, cooldown_ms } = row;
-  const settings = { id, revision, name, description, priority, cooldown_ms };
+  // A rule that is made from it is not a template itself.
+  const text = description === null ? null : withoutTags(description, templateTag);
+  const settings = { id, revision, name, description: text, priority, cooldown_ms };
   const names = originOf(row)?.points ?? {};
   const source = {
     ...settings,

@@ -79,6 +79,14 @@ describe.runIf(chromiumPath !== undefined)('templates', () => {
     await update.waitFor({ state: 'detached' });
     await expect.poll(async () => page.getByLabel('Priority').inputValue()).toBe('77');
     await untilText(page.locator('[data-node="settings"]'), /limit = 150/);
+
+    await service.command('PUT', `/rules/${id}`, { description: 'Sheds heat. #template' });
+    await page.goto(`${service.base}/#/rules`);
+    await page.getByRole('button', { name: 'From a template…' }).click();
+    await page.getByRole('combobox', { name: 'Template' }).click();
+    await untilText(page.getByRole('listbox'), /^Rules of this site with the tag #template\s+Heater one\s+Included\s/);
+    await page.getByRole('option', { name: 'Heater one' }).click();
+    await untilText(page.getByTestId('template-dialog'), /Sheds heat\.\s/);
     expect(complaints).toEqual([]);
     await context.close();
   });

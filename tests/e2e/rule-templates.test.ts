@@ -158,4 +158,29 @@ describe.each(engines)('templates on %s', (engine) => {
     await service.command('DELETE', `/rules/${id}`);
     expect((await asked(`/rules/${copy}/template-diff`, {})).status).toBe(404);
   });
+
+  test('[rules §13.2] a drawn rule with the tag #template is listed after the included ones; what is made from it has no tag', async () => {
+    const listed = async (): Promise<unknown[]> => {
+      const { templates } = (await service.read('/templates')).body['data'] ?? {};
+      return (templates as unknown as { template: string; about: string }[]).slice(8);
+    };
+    const create = async (description: string): Promise<number> =>
+      Number((await service.command('POST', '/rules', { name: description, description })).body['data']?.['id']);
+    const [marked] = [await create('Ours. #Template #level'), await create('Never drawn. #template')];
+    const similar = await create('Not one. #templates');
+    const flow_json = JSON.parse(
+      JSON.stringify(editorFlow('x > 10')).replaceAll('"instance":1', '"instance":4'),
+    ) as object;
+    for (const id of [marked, similar]) await service.command('PUT', `/rules/${id}`, { flow_json });
+    expect(await listed()).toMatchObject([{ template: `rule:${marked}`, about: 'Ours. #level' }]);
+
+    const [{ points = [] } = {}] = (await listed()) as { points?: { name: string; point_type: string }[] }[];
+    const chosen = points.map(({ name, point_type: kind }) => [name, kind === 'action' ? other : soc]);
+    const body = { template: `rule:${marked}`, name: 'ours', points: Object.fromEntries(chosen) };
+    const made = await service.command('POST', '/rules/from-template', body);
+    const id = Number(made.body['data']?.['id']);
+    expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ description: 'Ours. #level' });
+    expect((await asked(`/rules/${id}/template-diff`, {})).body['data']).toMatchObject({ difference: { classes: [] } });
+    expect(await listed()).toHaveLength(1);
+  });
 });

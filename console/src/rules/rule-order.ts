@@ -1,7 +1,8 @@
 /** Which rules the list shows, and in what order: pure functions of the list and what was chosen. */
+import { tagsOf } from '../../../src/rules/tags.ts';
 import type { ListedRule } from '../server/queries.ts';
 import { needsAttention } from './rule-words.ts';
-import { searchWords, tagsOf } from './tags.ts';
+import { searchWords } from './tags.ts';
 
 export const filters = ['all', 'on', 'off', 'trouble'] as const;
 export type Filter = (typeof filters)[number];

@@ -1,4 +1,5 @@
 /** The list of rules: what is running, what is not, and why. */
+
 import {
   ActionIcon,
   Button,
@@ -13,6 +14,7 @@ import {
 } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { tagsOf, withoutTags } from '../../../src/rules/tags.ts';
 import type { PointRef } from '../../../src/site/catalogue.ts';
 import { pointChoices, pointKey, pointOfKey } from '../editor/site-catalogue.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
@@ -36,7 +38,7 @@ import { ShadowItem, useRuleActions } from './rule-actions.tsx';
 import { type Filter, filters, type Sort, shownRules, sorts } from './rule-order.ts';
 import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
 import classes from './rules-page.module.css';
-import { countedTags, searchWords, tagsOf, toggledTag, withoutTags } from './tags.ts';
+import { countedTags, searchWords, toggledTag } from './tags.ts';
 import { distancesOf } from './why-not.ts';
 
 const words = { ...t.rules, ...ruleListWords };

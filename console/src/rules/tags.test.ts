@@ -1,19 +1,6 @@
 /** Tags of rules, in descriptions. */
 import { expect, test } from 'vitest';
-import { countedTags, tagsOf, toggledTag, withoutTags } from './tags.ts';
-
-test('a tag is a word that begins with # and a letter', () => {
-  expect(tagsOf('Charges at night. #Battery #night-rate #battery')).toEqual(['battery', 'night-rate']);
-  expect(tagsOf('#Wärme: see ticket #12, plan/#3, https://plant/#boiler, a#b and ##no')).toEqual(['wärme']);
-  expect(tagsOf('Pumps (#water, #pumps).')).toEqual(['water', 'pumps']);
-  expect(tagsOf(null)).toEqual([]);
-});
-
-test('a description is shown without its tags', () => {
-  expect(withoutTags('Charges at night. #battery  #night')).toBe('Charges at night.');
-  expect(withoutTags('#battery')).toBe('');
-  expect(withoutTags('Ticket #12')).toBe('Ticket #12');
-});
+import { countedTags, toggledTag } from './tags.ts';
 
 test('tags are counted by rules', () => {
   const rule = { id: 1, name: 'a', enabled: true, mode: 'live', key: null } as const;

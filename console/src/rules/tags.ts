@@ -1,17 +1,6 @@
-/** Tags of rules: words of a description that begin with `#`, so that they travel wherever the description goes. */
+/** Tags in the list of rules: counted, and as a filter. */
+import { tagsOf } from '../../../src/rules/tags.ts';
 import type { ListedRule } from '../server/queries.ts';
-
-const tagPattern = /(?<![\p{L}\p{N}#/&])#(\p{L}[\p{L}\p{N}_-]*)/gu;
-
-/** In lower case, each once, in the order of the text. */
-export function tagsOf(description: string | null): readonly string[] {
-  return [...new Set([...(description ?? '').matchAll(tagPattern)].map(([, name]) => (name ?? '').toLowerCase()))];
-}
-
-/** The description for the list, where its tags are shown beside it. */
-export function withoutTags(description: string | null): string {
-  return (description ?? '').replaceAll(tagPattern, '').replaceAll(/\s+/g, ' ').trim();
-}
 
 /** How many rules have each tag; by name. */
 export function countedTags(rules: readonly ListedRule[]): readonly (readonly [tag: string, rules: number])[] {

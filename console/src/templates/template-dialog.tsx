@@ -16,7 +16,7 @@ const words = templateWords;
 const nameLengthMax = 128;
 
 interface DialogParts {
-  /** The rule that is used as a template; null offers those of the package. */
+  /** The rule that is used as a template; null offers all that are listed. */
   readonly ruleId: number | null;
   readonly onClose: () => void;
 }
@@ -42,7 +42,7 @@ export function TemplateDialog({ ruleId, onClose }: DialogParts) {
         {ruleId === null && templates.data !== undefined && (
           <Select
             label={words.template}
-            data={list.map(({ template: name, title }) => ({ value: name, label: title }))}
+            data={grouped(list)}
             value={chosen}
             searchable
             allowDeselect={false}
@@ -55,6 +55,19 @@ export function TemplateDialog({ ruleId, onClose }: DialogParts) {
       </Stack>
     </Modal>
   );
+}
+
+/** Those of the site first. */
+function grouped(list: readonly TemplateView[]) {
+  const items = (ofSite: boolean) =>
+    list
+      .filter(({ template }) => template.startsWith('rule:') === ofSite)
+      .map(({ template, title }) => ({ value: template, label: title }));
+  const groups = [
+    { group: words.ofSite, items: items(true) },
+    { group: words.included, items: items(false) },
+  ];
+  return groups.filter((group) => group.items.length > 0);
 }
 
 interface FormParts {

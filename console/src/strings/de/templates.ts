@@ -5,6 +5,8 @@ export const templateWords: typeof english = {
   createTitle: 'Neue Regel aus einer Vorlage',
   createLead: 'Die Regel entsteht deaktiviert, mit den Tests ihrer Vorlage. Wählen Sie ihre Punkte und Zahlen.',
   template: 'Vorlage',
+  ofSite: 'Regeln dieses Standorts mit dem Schlagwort #template',
+  included: 'Mitgeliefert',
   name: 'Name',
   points: 'Punkte',
   numbers: 'Zahlen',

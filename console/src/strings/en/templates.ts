@@ -4,6 +4,8 @@ export const templateWords = {
   createTitle: 'New rule from a template',
   createLead: 'The rule is created disabled, with the tests of its template. Choose its points and its numbers.',
   template: 'Template',
+  ofSite: 'Rules of this site with the tag #template',
+  included: 'Included',
   name: 'Name',
   points: 'Points',
   numbers: 'Numbers',
