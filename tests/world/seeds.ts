@@ -1,4 +1,4 @@
-/** Seeds that once broke something, each in its shortest form: one file each in `seeds/`, and all run with every test. */
+/** Seeds that once broke something, each in its shortest form: one file each in `seeds/`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
@@ -17,10 +17,14 @@ const seedForm = Type.Object({
 export type Seed = Static<typeof seedForm>;
 const decode = decodeOrRefuse(seedForm, 'seed file');
 
-export function storedSeeds(): Seed[] {
+/** Short ones run with every test, the others, which are repetitions of the world by another seed, with the long tests. */
+const shortHours = 0.1;
+
+export function storedSeeds(which: 'short' | 'long'): Seed[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
-    .map((name) => decode(JSON.parse(readFileSync(join(folder, name), 'utf8'))));
+    .map((name) => decode(JSON.parse(readFileSync(join(folder, name), 'utf8'))))
+    .filter(({ hours }) => hours <= shortHours === (which === 'short'));
 }
 
 /** Returns the file's name. */
