@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, launch, startDemo, type Visit, visit } from './browser.ts';
-import { drag, inputOf, output, saveWithWarnings, untilText } from './steps.ts';
+import { drag, inputOf, openRule, output, saveWithWarnings, untilText } from './steps.ts';
 
 const at = (column: number, row = 0) => ({ x: 300 * column, y: 160 * row });
 const node = (id: string, type: string, position: { x: number; y: number }, config: object) => ({
@@ -64,7 +64,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     });
     expect(stored.status, stored.text).toBe(200);
     const visited = await visit(browser, service, { width: 1900 });
-    await visited.page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(visited.page, service, id);
     await drawn(visited.page, 'spare').waitFor();
     const wires = async (): Promise<string[]> => {
       const ids = await visited.page

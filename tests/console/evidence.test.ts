@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestService, waitFor } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { choose, untilText } from './steps.ts';
+import { choose, openRule, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
 const stopAbove = (charge: number) => ({
@@ -159,7 +159,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
 
   test('[rules §10] a backtest shows first how far it agrees with what was recorded, then what would be written', async () => {
     const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${live}`);
+    await openRule(page, service, live);
     await page.getByRole('button', { name: /More/ }).click();
     await page.getByRole('menuitem', { name: 'Tests and trials' }).click();
     await page.getByRole('link', { name: 'Backtest' }).click();

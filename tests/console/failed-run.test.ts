@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { openRule, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
 const flow = (when: string, value: string) => ({
@@ -61,7 +61,7 @@ describe.runIf(chromiumPath !== undefined)('[rules §7.4] a run that failed', ()
 
   test('is red at the node where it ended, which leads nowhere, and says why there and in the header', async () => {
     const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${notFinite}`);
+    await openRule(page, service, notFinite);
     const node = page.locator('[data-node="decide"]');
     await untilText(node, /A value in decide is not a finite number/);
     expect(await node.getAttribute('data-run')).toBe('failed');
@@ -80,7 +80,7 @@ describe.runIf(chromiumPath !== undefined)('[rules §7.4] a run that failed', ()
 
   test('is red at a write that was refused, with the reason beside the write', async () => {
     const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${outOfRange}`);
+    await openRule(page, service, outOfRange);
     const node = page.locator('[data-node="write"]');
     await untilText(node, /refused: the value is outside the point’s range/);
     expect(await node.getAttribute('data-run')).toBe('failed');

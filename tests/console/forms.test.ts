@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, launch, startDemo, type Visit, visit } from './browser.ts';
-import { choose, selectNode, untilText } from './steps.ts';
+import { choose, openRule, selectNode, untilText } from './steps.ts';
 
 const at = (column: number) => ({ x: 260 * column, y: 0 });
 const flow = {
@@ -53,7 +53,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     const stored = await service.command('PUT', `/rules/${id}`, { trigger_config, flow_json: flow });
     expect(stored.status, stored.text).toBe(200);
     const visited = await visit(browser, service);
-    await visited.page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(visited.page, service, id);
     await selectNode(visited.page, node);
     await visited.page.getByTestId('inspector').waitFor();
     return visited;

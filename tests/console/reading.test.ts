@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoRules, installRules, launch, startDemo, visit } from './browser.ts';
-import { choose, selectNode, untilText } from './steps.ts';
+import { choose, openRule, selectNode, untilText } from './steps.ts';
 
 /** The smallest text of the drawn nodes, in pixels of the screen. */
 const smallestText = (page: Page): Promise<number> =>
@@ -46,7 +46,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
 
   test('opens with text of 11 px and more from the start on, with a map while it does not fit', async () => {
     const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     await expect.poll(() => isInView(page, 'start')).toBe(true);
     expect(await smallestText(page)).toBeGreaterThanOrEqual(11);
     expect(await isInView(page, 'end')).toBe(false);
@@ -65,7 +65,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
 
   test('nodes are arranged downwards where that shows more of the flow, and the other way where it does not', async () => {
     const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     const place = async (node: string) => {
       const box = await page.locator(`[data-node="${node}"]`).boundingBox();
       if (box === null) throw new Error(`${node} is not drawn`);
@@ -83,7 +83,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
 
   test('a long sentence shows two lines, and all of it when asked', async () => {
     const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     const sentence = page.getByTestId('sentence');
     const height = async () => (await sentence.boundingBox())?.height ?? 0;
     await sentence.waitFor();
@@ -97,7 +97,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
 
   test('on a phone the list shows the values of the last run, and the canvas its nodes', async () => {
     const { page, context, complaints } = await visit(browser, service, { width: 390, height: 844 });
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     const list = page.getByTestId('flow-list');
     await untilText(list, /soc ← battery · soc [\d.]+ %/);
     await untilText(list, /battery · power_setpoint = \S.* -?[\d.]+ kW, accepted/);
@@ -113,7 +113,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
 
   test('a draft is never drawn with the runs of the stored rule: it is evaluated on live values', async () => {
     const { page, context, complaints } = await visit(browser, service, { width: 2400, height: 1100 });
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     const sign = page.getByTestId('shown-run');
     await untilText(sign, /Shown: the last run, live/);
     await selectNode(page, 'level');
@@ -137,7 +137,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
 
   test('the state of a rule says why it is not running: distances, rest of the time, decisions', async () => {
     const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     await page.getByRole('button', { name: /why is it not running now/ }).click();
     const why = page.getByTestId('why-not');
     await untilText(why, /Waiting for the next interval\.[\s\S]*Due (now|in \d+ s)\./);

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { selectNode, untilText } from './steps.ts';
+import { openRule, selectNode, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
 const flow = (when: string) => ({
@@ -61,7 +61,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
 
   test('what a change means is shown, and one click takes it back, with a reason', async () => {
     const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     await page.getByRole('button', { name: /More/ }).click();
     await page.getByRole('menuitem', { name: 'Revisions' }).click();
     await page.getByRole('heading', { name: 'Revisions of Stop when full' }).waitFor();
@@ -176,7 +176,7 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     const run = await newest();
     await service.command('PUT', `/rules/${id}`, { flow_json: flow('soc < 99') });
     const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     const canvas = page.getByTestId('canvas');
     await untilText(canvas, /soc < 99/);
     await page.goto(`${service.base}/#/rules/${id}?panel=%22history%22&run=%22${run}%22`);

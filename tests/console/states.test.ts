@@ -8,7 +8,7 @@ import { ownPort } from '../../src/testing/own-port.ts';
 import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
-import { confirm, saveWithWarnings, selectNode, untilText } from './steps.ts';
+import { confirm, openRule, saveWithWarnings, selectNode, untilText } from './steps.ts';
 
 describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   let service: TestService;
@@ -27,16 +27,12 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     folders.remove();
   });
 
-  const openRule = async (page: Page, id: number | undefined, search = ''): Promise<void> => {
-    await page.goto(`${service.base}/#/rules/${id}${search}`);
-    await page.getByTestId('rule-form').waitFor();
-  };
   const priority = (page: Page) => page.getByLabel('Priority', { exact: true });
 
   test('a part that cannot be fetched says so in its own place; loading the page again helps, and keeps the draft', async () => {
     const { page, context } = await visit(browser, service);
     await page.route('**/assets/inspector-*.js', (route) => route.abort());
-    await openRule(page, ids[0]);
+    await openRule(page, service, ids[0]);
     await priority(page).fill('7');
     await selectNode(page, 'level');
     await untilText(page.getByRole('alert'), /Could not load this part of the console/);
@@ -53,7 +49,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a number is kept as typed; an invalid number shows an error and does not change the draft', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[0]);
+    await openRule(page, service, ids[0]);
     const before = await priority(page).inputValue();
     await priority(page).fill('');
     await page.keyboard.press('Tab');
@@ -79,7 +75,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     const { page, context } = await visit(browser, service);
     const before = (await service.read(`/rules/${ids[0]}`)).text;
     const flowOf = (text: string): string => /"flow_json":(.*),"nodes_json"/.exec(text)?.[1] ?? '';
-    await openRule(page, ids[0]);
+    await openRule(page, service, ids[0]);
     await page.locator('[data-node="level"]').waitFor();
     // One node moved there and back: the flow is sent whole, and says what it said.
     await page.getByRole('button', { name: 'Arrange' }).click();
@@ -120,7 +116,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a draft and its undo survive a reload of the page', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[1]);
+    await openRule(page, service, ids[1]);
     for (const value of ['21', '22', '23']) {
       await priority(page).fill(value);
       // Further apart than what counts as one typing.
@@ -143,7 +139,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('drafts of one browser are apart by person', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[1]);
+    await openRule(page, service, ids[1]);
     await priority(page).fill('31');
     await page.waitForTimeout(600);
     const issued = runCommand('setpoint', ['token', '--role', 'Engineer', '--subject', 'bob', '--ttl', '1h'], {
@@ -166,7 +162,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a draft survives a page that closes before IndexedDB has stored it', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[1]);
+    await openRule(page, service, ids[1]);
     await page.evaluate(() => {
       IDBTransaction.prototype.commit = IDBTransaction.prototype.abort;
     });
@@ -184,7 +180,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a conflict offers the other version, and keeps mine', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[2]);
+    await openRule(page, service, ids[2]);
     await priority(page).fill('40');
     await service.command('PUT', `/rules/${ids[2]}`, { cooldown_ms: 250, reason: 'writes less often' });
     await page.getByRole('button', { name: 'Save…' }).click();
@@ -215,7 +211,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a refusal of the service is shown at the field, and nothing is stored', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[1]);
+    await openRule(page, service, ids[1]);
     await page.getByLabel('Interval (milliseconds)').fill('0');
     await untilText(page.getByTestId('problems'), /Trigger[\s\S]*whole number from 1/);
     expect(await page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
@@ -235,7 +231,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByRole('link', { name: 'Peak shaving' }).waitFor();
     expect(await page.getByRole('button', { name: /Enable|Disable|New rule/ }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
-    await openRule(page, ids[0]);
+    await openRule(page, service, ids[0]);
     await untilText(page.locator('body'), /need the role Engineer or Admin/);
     expect(await page.getByRole('button', { name: 'Save…' }).count()).toBe(0);
     await context.close();
@@ -279,7 +275,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a service that restarts is told as such, and the page goes on by itself', async () => {
     const { page, context } = await visit(browser, service);
-    await openRule(page, ids[1]);
+    await openRule(page, service, ids[1]);
     await untilText(page.getByTestId('stream'), /Live/);
     await priority(page).fill('55');
     // Fetched when the first change is made, and here before the service is gone.

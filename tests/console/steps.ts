@@ -3,6 +3,13 @@
 
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import type { TestService } from '../e2e/running-service.ts';
+
+/** Opens the page of a rule, whole: until then the list may be shown, which has buttons of the same names. */
+export async function openRule(page: Page, service: TestService, id: number | undefined, search = ''): Promise<void> {
+  await page.goto(`${service.base}/#/rules/${id}${search}`);
+  await page.getByTestId('rule-form').waitFor();
+}
 
 /** Drags from the middle of one place to another, as slowly as a hand does. */
 export async function drag(page: Page, from: Locator, to: { x: number; y: number } | Locator): Promise<void> {

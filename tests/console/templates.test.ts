@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, launch, startDemo, visit } from './browser.ts';
-import { choose, untilText } from './steps.ts';
+import { choose, openRule, untilText } from './steps.ts';
 
 describe.runIf(chromiumPath !== undefined)('templates', () => {
   let service: TestService;
@@ -56,7 +56,7 @@ describe.runIf(chromiumPath !== undefined)('templates', () => {
       },
     });
     const id = Number(made.body['data']?.['id']);
-    await page.goto(`${service.base}/#/rules/${id}`);
+    await openRule(page, service, id);
     await page.getByRole('button', { name: 'More actions for Heater one' }).click();
     await page.getByRole('menuitem', { name: 'Use as template…' }).click();
     const dialog = page.getByTestId('template-dialog');
