@@ -46,6 +46,8 @@ export default defineConfig({
           testTimeout: 60_000,
           expect: expectation,
           hookTimeout: 60_000,
+          // As beside the code: loading everything again for each file is a tenth of the work.
+          isolate: false,
           // They mostly wait for processes and timers of their own.
           maxWorkers: 2,
           maxConcurrency: 3,

@@ -188,9 +188,10 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       await page.screenshot({ path: join(pictures, `console-${picture}.png`) });
     };
     for (const { name, hash, ready } of cases) {
-      await page.goto('about:blank');
       await page.emulateMedia({ colorScheme: 'light' });
+      // Loaded again, as from a link: another address of the same page would only change what it shows.
       await page.goto(`${service.base}/#${hash}`);
+      await page.reload();
       await ready(page);
       await page.waitForTimeout(fadeMs);
       await look(`${name}-${width}`);

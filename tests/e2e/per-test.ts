@@ -1,16 +1,11 @@
 /** What one test made ends with it, the newest first: folders, services, and whatever else it names. */
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { DatabaseEngine } from '../../src/testing/engines.ts';
 import { startTestService, type TestFolders, type TestService, testFolders, virtualSite } from './running-service.ts';
 import { type SiteStorage, storageOn } from './storage-on.ts';
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
 export function afterThisTest(cleanUp: () => unknown): void {
-  cleanUps.push(cleanUp);
+  onTestFinished(async () => void (await cleanUp()));
 }
 
 export function folders(site = virtualSite): TestFolders {
