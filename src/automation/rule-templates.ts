@@ -85,7 +85,7 @@ async function ofRule(parts: AutomationParts, id: number): Promise<RuleTemplate>
   const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
   const { revision, name, description, priority, cooldown_ms } = row;
   // A rule that is made from it is not a template itself.
-  const text = description === null ? null : withoutTags(description, templateTag);
+  const text = tagsOf(description).includes(templateTag) ? withoutTags(description, templateTag) : description;
   const settings = { id, revision, name, description: text, priority, cooldown_ms };
   const names = originOf(row)?.points ?? {};
   const source = {

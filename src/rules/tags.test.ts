@@ -13,4 +13,5 @@ test('a description without its tags, or without one of them', () => {
   expect(withoutTags('#battery')).toBe('');
   expect(withoutTags('Ticket #12')).toBe('Ticket #12');
   expect(withoutTags('Charges. #Template #battery #templates', 'template')).toBe('Charges. #battery #templates');
+  expect(withoutTags('First line.\nSecond #template line.', 'template')).toBe('First line.\nSecond line.');
 });

@@ -7,10 +7,10 @@ export function tagsOf(description: string | null): readonly string[] {
   return [...new Set([...(description ?? '').matchAll(tagPattern)].map(([, name]) => (name ?? '').toLowerCase()))];
 }
 
-/** The description without all its tags, or without `tag`. */
+/** The description in one line without its tags, or as it is without `tag`. */
 export function withoutTags(description: string | null, tag?: string): string {
   return (description ?? '')
     .replaceAll(tagPattern, (whole, name: string) => (tag === undefined || name.toLowerCase() === tag ? '' : whole))
-    .replaceAll(/\s+/g, ' ')
+    .replaceAll(tag === undefined ? /\s+/g : / {2,}/g, ' ')
     .trim();
 }

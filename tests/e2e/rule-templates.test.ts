@@ -104,7 +104,10 @@ describe.each(engines)('templates on %s', (engine) => {
   });
 
   test('[rules §13.2], [rules §13.4] a rule is a template, and what it made follows it with a difference that is shown first', async () => {
-    const id = Number((await service.command('POST', '/rules', { name: 'original' })).body['data']?.['id']);
+    const description = 'Two lines,\n\nas they are.';
+    const id = Number(
+      (await service.command('POST', '/rules', { name: 'original', description })).body['data']?.['id'],
+    );
     const flow = editorFlow('x > 10');
     const text = JSON.stringify(flow).replaceAll('"instance":1', '"instance":4');
     await service.command('PUT', `/rules/${id}`, {
@@ -122,6 +125,7 @@ describe.each(engines)('templates on %s', (engine) => {
     });
     const copy = Number(made.body['data']?.['id']);
     expect(made.status, made.text).toBe(200);
+    expect((await service.read(`/rules/${copy}`)).body['data']).toMatchObject({ description });
     expect((await asked(`/rules/${copy}/template-diff`, {})).body['data']).toMatchObject({
       difference: { classes: [] },
     });
