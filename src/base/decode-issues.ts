@@ -95,7 +95,7 @@ function properties(shape: unknown): Record<string, unknown> | null {
   return isObject(shape) && isObject(shape.properties) ? shape.properties : null;
 }
 
-/** What may stand in place of a value that is not an object; null when the alternatives are more than words and objects. */
+/** Allowed words in place of an object; null if the alternatives include other types. */
 function plainChoice(shapes: readonly unknown[]): string | null {
   const words: unknown[] = [];
   let objects = false;

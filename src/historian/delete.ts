@@ -1,6 +1,6 @@
 /**
- * What goes with deleted rows [points §6.2], the same for both engines: rows of [from, to) in portions, the observations in there of
- * a row that lies behind, and the rollups of all that was touched, rebuilt from what is left.
+ * Deletes rows of [from, to) in batches [points §6.2], the same on both engines, with the observations in that range that a later
+ * row represents, and rebuilds the affected rollups from the remaining rows.
  */
 import type { ChangedRollup } from './append.ts';
 import { exportedRow } from './export.ts';

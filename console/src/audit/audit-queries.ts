@@ -45,7 +45,7 @@ async function scannedPage(search: AuditSearch, correlation: string, cursor: str
     seen += page.items.length;
     items.push(...page.items.filter(({ correlationId }) => correlationId === correlation));
     at = page.nextCursor;
-    // Records of one call are adjacent: after the last of them there are no more.
+    // Records of one call are adjacent: stop after the last of them.
     const last = page.items.at(-1);
     if (at === null || (items.length > 0 && last?.correlationId !== correlation)) break;
   }

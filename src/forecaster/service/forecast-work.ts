@@ -72,7 +72,7 @@ function askOf({ request, declaration }: AcceptedRequest): Ask {
   };
 }
 
-/** Throws when the models gave what is not a number: a completed answer says so ([processor §5], MODEL_RUNTIME_UNAVAILABLE). */
+/** Throws on a non-finite forecast, which is answered as MODEL_RUNTIME_UNAVAILABLE [processor §5]. */
 function pointsOf(accepted: AcceptedRequest, { value: values, quantiles }: ForecastAnswer): ForecastPoint[] {
   const { minimum, maximum } = accepted.declaration.output;
   const probabilities = accepted.request.options.quantiles;
