@@ -37,7 +37,7 @@ const exchanged =
 /** How one can sign in. A pasted token of this tab, or a fresh link, comes before the cookie. */
 const asked = (exchanged ?? Promise.resolve()).then(askSession).catch(() => null);
 onSession(() => {
-  // What one subject read is not shown to the next.
+  // Data of one subject is never shown to the next.
   if (currentSession().status === 'out') queryClient.clear();
 });
 

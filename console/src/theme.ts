@@ -43,7 +43,7 @@ export const theme = createTheme({
       defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45 }, transitionProps: { duration: 0 } },
     },
     Drawer: { defaultProps: { transitionProps: { duration: 0 } } },
-    // What is still being read has a name, which only an element with a role may have.
+    // A loading part has a label, which only an element with a role may have.
     Skeleton: { defaultProps: { role: 'status' } },
     Menu: { defaultProps: { transitionProps: { duration: 0 }, shadow: 'md' } },
     Tooltip: { defaultProps: { openDelay: 350, withArrow: true, transitionProps: { duration: 0 } } },

@@ -20,7 +20,7 @@ export interface AlarmActor {
   readonly id: string;
 }
 
-/** What an alarm is called and says. Kept with its state: what raised it may be gone by the time it is acknowledged. */
+/** Name and text of an alarm. Kept with its state: its cause may be gone by the time it is acknowledged. */
 export interface AlarmFacts {
   readonly id: string;
   readonly name: string;
@@ -60,7 +60,7 @@ export function isActive({ state }: Pick<AlarmState, 'state'>): boolean {
   return state === 'active-unacknowledged' || state === 'active-acknowledged';
 }
 
-/** What was seen of an alarm's condition at one moment. */
+/** One observation of an alarm's condition. */
 export interface ConditionSeen {
   readonly holds: boolean;
   readonly nowMs: number;

@@ -34,7 +34,7 @@ export function alarmCapabilities(parts: AlarmParts): HandledCapability[] {
 
 const order = ['critical', 'high', 'medium', 'low'];
 
-/** What needs an operator comes first: by priority, then the newest. */
+/** By urgency: by priority, then the newest first. */
 function list({ keeper }: AlarmParts, { query }: CallContext): Answer {
   const found = keeper
     .list()

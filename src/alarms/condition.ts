@@ -27,6 +27,6 @@ export interface Condition {
 export function seenNow(before: Condition, raw: boolean | null, delayMs: number, nowMs: number): Condition {
   if (raw === null) return before;
   const sinceMs = raw === before.raw ? before.sinceMs : nowMs;
-  // What held before a restart holds on.
+  // A condition that held before a restart continues to hold.
   return { raw, sinceMs, holds: raw && (before.holds || nowMs - sinceMs >= delayMs) };
 }

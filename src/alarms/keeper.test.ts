@@ -260,7 +260,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('audit-broken')).toBe('active-unacknowledged');
     await expect(keeper.acknowledge('audit-broken', ada)).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('audit-broken')).toBe('active-unacknowledged');
-    // What happens meanwhile is seen, too.
+    // Changes in between are noticed too.
     await expect(look({ grants: [override] })).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('override-active')).toBe('active-unacknowledged');
     await expect(look({ grants: [] })).rejects.toMatchObject({ code: 'storage-unavailable' });

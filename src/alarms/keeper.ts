@@ -249,7 +249,7 @@ export class AlarmKeeper {
     for (const listener of this.#listeners) listener(changed);
   }
 
-  /** What other processes stored. */
+  /** Takes over states that other processes stored. */
   #take(stored: readonly AlarmState[]): void {
     const changed = stored.filter((alarm) => JSON.stringify(alarm) !== JSON.stringify(this.#alarms.get(alarm.id)));
     for (const alarm of changed) this.#alarms.set(alarm.id, alarm);

@@ -1,4 +1,4 @@
-/** What alarms look at [alarms §2]: the site at one moment. A part that cannot be had is null and changes no alarm. */
+/** The input of alarms [alarms §2]: the site at one moment. An unavailable part is null and changes no alarm. */
 import type { RuleTrouble } from '../automation/rule-troubles.ts';
 import type { ChannelState } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';

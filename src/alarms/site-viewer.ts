@@ -105,7 +105,7 @@ export class SiteViewer {
   }
 }
 
-/** What a part that is away or fails would have said is not known. */
+/** Null for a part that is unavailable or fails. */
 async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

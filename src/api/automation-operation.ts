@@ -1,10 +1,10 @@
-/** What all operations of area A have in common, so that a descriptor names only what is its own. */
+/** The members that all operations of area A share, so that a descriptor names only its own. */
 import type { TSchema } from 'typebox';
 import type { Capability } from './capability.ts';
 
 const prefix = '/api/v1/automation/api';
 
-/** What every operation of the area says of itself; the schemas keep their exact types, for typed clients. */
+/** A descriptor's own members; the schemas keep their exact types, for typed clients. */
 interface Operation<P extends TSchema, Q extends TSchema, A extends TSchema> {
   readonly name: string;
   readonly summary: string;

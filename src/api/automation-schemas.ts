@@ -236,7 +236,7 @@ export const disableAnswer = successOf(strict({ id: ruleId, status: word('disabl
 
 const pointOfRun = { instance: Type.Integer(), point_type: pointKind, point: Type.Integer() };
 const numberOrNull = nullable(Type.Number());
-/** What one run read, decided and tried to write [rules §7.4]. */
+/** The inputs, decisions and writes of one run [rules §7.4]. */
 export const executionRecord = Type.Object({
   execution_id: executionId,
   rule_id: ruleId,

@@ -63,7 +63,7 @@ export interface Subject {
   readonly permissions: ReadonlySet<Permission>;
 }
 
-/** What a handler knows of the call; params, query and body fit the descriptor's schemas. */
+/** The call as its handler sees it; params, query and body fit the descriptor's schemas. */
 export interface CallContext {
   /** Null on public routes only. */
   readonly subject: Subject | null;
@@ -86,7 +86,7 @@ export interface CallContext {
   readonly audit: CallAudit;
 }
 
-/** What a handler adds to the audit of its own call. */
+/** The handler's additions to the audit of its own call. */
 export interface CallAudit {
   /** Particulars that the terminal record carries, however the call ends. */
   note(details: Readonly<Record<string, unknown>>): void;
@@ -122,7 +122,7 @@ export function actorOf({ subject }: Pick<CallContext, 'subject'>): { readonly k
   return { kind: subject?.kind ?? 'system', id: subject?.subjectId ?? 'setpoint' };
 }
 
-/** What a call turns out to be once its body is known, before it is confirmed and recorded. */
+/** A call after its body was read, before it is confirmed and recorded. */
 export interface Resolution {
   /** By the policy of what was resolved. */
   readonly confirmation: 'never' | 'required';
@@ -138,7 +138,7 @@ interface BoundOperation {
   readonly descriptor: Capability;
   /** The resource that the call is about, for the audit. */
   resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
-  /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
+  /** On a public route whose body is the credential: the subject of that credential. Null is a failed authentication. */
   identify?(context: CallContext): Subject | null | Promise<Subject | null>;
   /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
   refused?(subject: Subject, correlationId: string, details: Readonly<Record<string, unknown>>): Promise<void>;

@@ -118,7 +118,7 @@ describe('[platform §3] a call by its descriptor', () => {
   test('a path parameter may have an underscore in its name', async () => {
     const { calls, client } = await serving(dataProcessing.result, () => ({}));
     const result_id = '0190aee6-2139-7a87-8448-806f1b843201';
-    // What it answers here is no kept result.
+    // The answer here is not a kept result.
     await failureOf(client.call(dataProcessing.result, { params: { result_id } }));
     expect(calls[0]?.params).toEqual({ result_id });
   });

@@ -32,7 +32,7 @@ type InputOf<S extends TSchema> =
 /** The confirmation in the body is the client's work: it says there what `confirmed` says. */
 type BodyOf<S> = S extends TSchema ? Omit<Static<S> & object, 'confirmed'> : undefined;
 
-/** What a call needs: path parameters, query and body where the descriptor has any. */
+/** The input of a call: path parameters, query and body where the descriptor has any. */
 export interface CallInput<C extends Capability> {
   readonly params?: InputOf<C['params']>;
   readonly query?: Partial<Static<C['query']>>;
@@ -62,7 +62,7 @@ export interface Reply<T> {
   readonly revision: number | null;
   /** `x-svc-audit` of a mutation: whether its terminal record was written. */
   readonly audit: 'recorded' | 'incomplete' | null;
-  /** The accepted record of a mutation: who keeps it can ask for the proof of exactly that record later. */
+  /** The accepted record of a mutation, with which its caller can ask for the proof of exactly that record later. */
   readonly receipt: { readonly sequence: string; readonly hash: string } | null;
 }
 

@@ -5,7 +5,7 @@
 import * as Type from 'typebox';
 
 interface MapOptions {
-  /** What every name must match; any name where it is absent. */
+  /** The pattern of every name; any name where it is absent. */
   readonly pattern?: string;
   readonly additionalProperties?: false;
   readonly minProperties?: number;

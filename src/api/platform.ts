@@ -36,7 +36,7 @@ const authority = strict({
 });
 
 const word = Type.Enum(['ok', 'unavailable', 'broken']);
-/** What `/ready` looks at [platform §4.1]: words only. */
+/** The checks of `/ready` [platform §4.1]: words only. */
 const readyChecks = strict({ storage: word, audit: word, scheduler: word, devices: word });
 
 export const platform = {

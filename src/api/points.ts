@@ -37,7 +37,7 @@ const pointEntry = strict({
   name: Type.String(),
   unit: Type.String(),
   value: nullable(Type.Number()),
-  /** What a point that holds text says. */
+  /** The value of a text point. */
   text: nullable(Type.String()),
   quality,
   observed_at: nullable(moment),

@@ -1,4 +1,4 @@
-/** What area C tells about itself [data-processing §5.2]. */
+/** The discovery document of area C [data-processing §5.2]. */
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';

@@ -1,6 +1,6 @@
 /**
- * The wire of area C [data-processing §1.3] as schemas, and the types derived
- * from them. What a schema cannot say (real dates, exact grids, sums that agree) is checked where the message is used.
+ * The wire of area C [data-processing §1.3] as schemas, and the types derived from them. Rules beyond a schema (real dates, exact
+ * grids, sums that agree) are checked where the message is used.
  */
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
@@ -287,7 +287,7 @@ export type UnavailableBlock = Static<typeof unavailableBlockSchema>;
 const processorRefSchema = strict({ id: identifierSchema, version: identifierSchema, contract: identifierSchema });
 export type ProcessorRef = Static<typeof processorRefSchema>;
 
-/** What a processor says about its answer in its own words: untrusted, shown as text and never acted on. */
+/** A processor's own details about its answer: untrusted, shown as text and never acted on. */
 const detailsSchema = Type.Object({});
 
 const resultMembers = {

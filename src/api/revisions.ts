@@ -71,7 +71,7 @@ const restoreAnswer = successOf(
 );
 const wireEnd = strict({ from: Type.String(), output: Type.String(), to: Type.String() });
 const nodeHead = { id: Type.String(), label: nullable(Type.String()) };
-/** What changed from one state of a rule to another, by meaning. */
+/** The changes from one state of a rule to another, by meaning. */
 export const differenceMembers = {
   classes: Type.Array(changeClass),
   settings: Type.Array(strict({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),

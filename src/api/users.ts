@@ -21,7 +21,7 @@ const account = strict({
 const link = strict({ name: accountName, role, link: Type.String(), expires_at: moment });
 const confirmed = Type.Literal(true);
 
-/** What an Admin does with accounts. */
+/** Account management by an Admin. */
 const managing = {
   method: 'POST',
   kind: 'command',
@@ -35,7 +35,7 @@ const managing = {
 
 const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
 
-/** Tokens that were issued, whoever issued them [identity §7.3]. */
+/** Issued tokens of all subjects [identity §7.3]. */
 export const tokens = {
   revoke: {
     ...managing,

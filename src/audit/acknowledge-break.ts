@@ -15,7 +15,7 @@ export interface Acknowledgement {
   readonly reason: string;
   /** The operating system's account that ran the command. */
   readonly osUser: string;
-  /** What verification found; null when only a witness noticed. */
+  /** The finding of verification; null when only a witness noticed. */
   readonly broken: { readonly kind: string; readonly sequence: number; readonly reason: string } | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Attacks by somebody who has the database and every key [audit §9]: each change behind a head that a witness saw is detected, and the
- * message names what and where. An honest history, with crashes and retention, is never accused. The same seeds attack by the
- * hundred in `npm run test:soak` (`tests/soak/audit-attacks.test.ts`).
+ * Attacks by somebody with the database and every key [audit §9]: each change behind a witnessed head is detected, and the
+ * message names what changed and where. An honest history, with crashes and retention, is never accused. Hundreds of further
+ * seeds run in `npm run test:soak` (`tests/soak/audit-attacks.test.ts`).
  */
 import { describe, expect, test } from 'vitest';
 import { attackedTrail, honestTrail } from '../testing/audit-attacks.ts';

@@ -8,7 +8,7 @@ export interface Break {
   readonly reason: string;
 }
 
-/** A sentence for whoever looks after the site. */
+/** A sentence for the site's administrator. */
 export function breakText({ origin, sequence, reason }: Break): string {
   return `Log ${origin}, from event ${sequence} on: ${reason}.`;
 }

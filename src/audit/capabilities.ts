@@ -113,7 +113,7 @@ function scopeOf(subject: Subject): AuditScope {
   return { tenantId: subject.tenantId, projectId: subject.projectId };
 }
 
-/** What was asked and what was seen, as JSON has it: absent members are left out. */
+/** Request and findings as JSON: absent members are left out. */
 function defined(asked: object, seen: object): unknown {
   const present = (value: object): object =>
     Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));

@@ -132,7 +132,7 @@ export class Checkpointer {
     const name = nameOf(owner);
     const { tree, earlier } = await trees.of(chain);
     breaks.acknowledged(earlier.map(({ origin }) => origin));
-    // What others found is not signed over: somebody has to acknowledge it.
+    // A break that others found is not signed over: somebody has to acknowledge it.
     if (breaks.foundElsewhere(tree.origin) !== null) return;
     const last = this.#lastOf(name, tree);
     const isNew = last === undefined || last.sequence !== chain.sequence || last.hash !== chain.hash;
@@ -199,7 +199,7 @@ export class Checkpointer {
   /** As often as new events want it, and as the age of the last checkpoint does. */
   #wait(): void {
     const { clock, breaks } = this.#parts;
-    // What was acknowledged, or put right, is to be seen soon.
+    // An acknowledged or repaired break is checked again soon.
     const waitMs = breaks.list().length > 0 ? Math.min(this.#waitMs(), brokenRetryMs) : this.#waitMs();
     this.#timer = clock.after(waitMs, () => {
       void this.#run(waitMs);
@@ -217,7 +217,7 @@ export function ownerOf(chain: Pick<AuditChainRow, 'log' | 'tenant_id' | 'projec
   return { log: chain.log, tenantId: chain.tenant_id, projectId: chain.project_id };
 }
 
-/** What is wrong with the events behind the last checkpoint, up to the head; and their hashes, where they are few. */
+/** Problems of the events behind the last checkpoint, up to the head; and their hashes, where they are few. */
 async function eventsSince(
   { database, clock }: Pick<CheckpointerParts, 'database' | 'clock'>,
   chain: AuditChainRow,

@@ -1,7 +1,4 @@
-/**
- * What a search asks for [audit §4]: query parameters whose
- * patterns fitted become exact values; what no pattern can say is refused here.
- */
+/** Search criteria [audit §4]: query parameters that fit their patterns become exact values; the checks beyond patterns are made here. */
 import { Fault } from '../base/fault.ts';
 
 export interface Criteria {

@@ -1,10 +1,10 @@
-/** The audit event [audit §1]: who did what to which resource, and how it ended. */
+/** The audit event [audit §1]: actor, action, resource and outcome. */
 
 type SubjectKind = 'user' | 'service-account' | 'gateway' | 'system';
 export type AuditOutcome = 'accepted' | 'succeeded' | 'failed' | 'denied' | 'unknown';
 type AuditRisk = 'low' | 'medium' | 'high' | 'critical';
 
-/** What a writer says; sequence, id and time are the log's. */
+/** The writer's part of an event; sequence, id and time are the log's. */
 export interface AuditEntry {
   readonly subject: { readonly kind: SubjectKind; readonly subjectId: string };
   readonly action: string;

@@ -1,6 +1,6 @@
 /**
- * What a trail is verified against [audit §7], [audit §9]: checkpoints of the data dir, and anchors that were kept elsewhere. Which keys are
- * believed is decided once, here.
+ * The evidence that a trail is verified against [audit §7], [audit §9]: checkpoints of the data dir, and anchors kept elsewhere.
+ * The trusted keys are decided once, here.
  */
 import { sha256Hex } from '../base/digest.ts';
 import { parseCheckpoint } from '../transparency/checkpoint.ts';
@@ -27,14 +27,14 @@ export interface Evidence {
   readonly anchors: readonly Anchor[];
   readonly roots: readonly RootAnchor[];
   readonly trusted: ReadonlySet<string>;
-  /** What is wrong with the evidence itself. */
+  /** Problems of the evidence itself. */
   readonly problems: readonly string[];
 }
 
 export interface EvidenceSources {
   /** Keys that the caller names; believed alone when there are any. */
   readonly keys: readonly string[];
-  /** What was kept elsewhere: a checkpoint file, a checkpoint as a signed note, or a proof that holds one. Null without one. */
+  /** An anchor kept elsewhere: a checkpoint file, a checkpoint as a signed note, or a proof that holds one. Null without one. */
   readonly anchor: string | null;
   /** Text of the data dir's checkpoint file, or an export's checkpoints. */
   readonly checkpoints: string | null;
@@ -43,8 +43,8 @@ export interface EvidenceSources {
 }
 
 /**
- * Keys that the caller gave are believed; else those of the anchor, because it was kept elsewhere; else the data dir's
- * own, which proves the least: whoever can write there can sign there.
+ * Keys given by the caller are trusted; else those of the anchor, because it was kept elsewhere; else the data dir's own, which
+ * prove the least: anybody who can write there can sign there.
  */
 export function gatherEvidence(sources: EvidenceSources): Evidence {
   const problems: string[] = [];
@@ -100,8 +100,8 @@ function readFileOf(text: string | null, what: string, problems: string[]): read
 }
 
 /**
- * The highest mark that a believed key signed; a mark of anybody else is a problem, and allows nothing. Beside anchors, a mark
- * counts when they cover the event that records it: who stole the key could make another one now.
+ * The highest mark with a trusted signature; a mark with another one is a problem, and allows nothing. Beside anchors, a mark
+ * counts only when they cover the event that records it: a stolen key could sign another mark now.
  */
 export function believedMark(
   owner: ChainOwner,

@@ -170,7 +170,7 @@ const decodeLine = decoder(
   Type.Union([headerSchema, checkpointSchema, chainSchema, leavesSchema, eventSchema, endSchema]),
 );
 
-/** What whoever verifies an export brings along. */
+/** The verifier's own evidence for an export. */
 interface GivenEvidence {
   readonly keys: readonly string[];
   readonly anchor: string | null;

@@ -73,8 +73,8 @@ export class OpenRecords {
 }
 
 /**
- * Closes as `unknown` what was accepted at least `olderThanMs` ago and has no conclusion; returns how many. What is younger may
- * still be at work in another process: it stays open, and the next look begins there.
+ * Closes as `unknown` the records accepted at least `olderThanMs` ago without a conclusion; returns how many. A younger record
+ * may still be in progress in another process: it stays open, and the next pass begins there.
  */
 export async function closeOpenRecords(place: Place, olderThanMs = 0, signal?: AbortSignal): Promise<number> {
   const { database, clock, scope, onAppended } = place;

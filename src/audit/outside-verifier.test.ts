@@ -31,7 +31,7 @@ function entryOf(file: string): Entry {
   const event = Buffer.from(extra.replace('extra ', ''), 'base64');
   return {
     logIndex: index.replace('index ', ''),
-    // What the log holds of an event is its hash.
+    // The log holds the hash of an event.
     canonicalizedBody: createHash('sha256').update(event).digest(),
     inclusionProof: {
       logIndex: index.replace('index ', ''),

@@ -1,4 +1,4 @@
-/** Checkpoints and proofs for whoever may read the audit [audit §9]: of their own tenant and project only. */
+/** Checkpoints and proofs for readers of the audit [audit §9]: of their own tenant and project only. */
 import { type Clock, sleep } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Database } from '../storage/database.ts';

@@ -26,7 +26,7 @@ import { verifyScan } from './verify.ts';
 const dayMs = 86_400_000;
 const begin = Date.UTC(2026, 0, 1);
 
-/** What each engine has besides plain changes. */
+/** Attacks of each engine beyond plain changes. */
 const pastTheTriggers = {
   sqlite: [
     'INSERT OR REPLACE INTO audit_event SELECT * FROM audit_event WHERE sequence = 31',

@@ -1,7 +1,7 @@
 /**
- * The audit trail of one data dir put together [audit §6]: its log, its search, its checkpoints and its retention,
- * with the key that signs both. The key is not the one that signs tokens: whoever may issue tokens must not thereby be
- * able to vouch for the log.
+ * The audit trail of one data dir put together [audit §6]: its log, its search, its checkpoints and its retention, with the key
+ * that signs both. This key differs from the one that signs tokens: permission to issue tokens must not allow vouching for the
+ * log.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export interface AuditTrail {
   readonly access: AccessLog;
   readonly search: EventSearch;
   readonly proofs: AuditProofs;
-  /** What is known to be wrong with the chains. */
+  /** Known breaks of the chains. */
   breaks(): readonly Break[];
   /** The last checkpoints; nothing may be appended afterwards. */
   close(): Promise<void>;
@@ -73,7 +73,7 @@ export async function openAuditTrail(parts: {
   readonly limits: AuditLimits;
   readonly scope: AuditScope;
   readonly key: AuditKey;
-  /** What the names of its logs begin with. */
+  /** The prefix of its logs' names. */
   readonly origin: string;
   readonly witnesses: readonly ConfiguredWitness[];
   /** Cosignatures that a checkpoint needs before it is published. */

@@ -17,7 +17,7 @@ import { type KeptLeaves, TreeCheck } from './tree/tree-check.ts';
 
 export interface VerifiedChain {
   readonly owner: ChainOwner;
-  /** What the store holds as the last event. */
+  /** The stored last event. */
   readonly sequence: number;
   readonly hash: string;
   readonly marks: readonly { readonly auditedBy: number; readonly mark: string }[];
@@ -41,7 +41,7 @@ export class ChainVerifier {
   #at = 0;
   #part: Part;
 
-  /** What is wrong with the chain beside its events is added to `problems`. */
+  /** Problems of the chain other than those of its events are added to `problems`. */
   constructor(chain: VerifiedChain, evidence: Evidence, problems: string[]) {
     this.#chain = chain;
     this.#evidence = evidence;

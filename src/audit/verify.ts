@@ -122,7 +122,7 @@ class TileReader {
   }
 }
 
-/** What is wrong with the stored tiles, the roots of full tiles of leaves being these; null when nothing is. */
+/** Checks the stored tiles against these roots of full leaf tiles; returns the problem, or null. */
 async function checkTiles(
   leafRoots: readonly Uint8Array[],
   tilesOf: (level: number) => AsyncIterable<ScannedTile>,

@@ -430,7 +430,7 @@ describe('[points §7.3] the account of who held a point', () => {
   });
 });
 
-/** What anybody would say should happen, without the data structures of the keeper. */
+/** The expected result, without the keeper's data structures. */
 class NaiveLadder {
   grants: { id: string; kind: string; value: number; min: number; max: number; endMs: number; wallEndMs: number }[] =
     [];

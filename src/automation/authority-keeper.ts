@@ -1,6 +1,6 @@
 /**
- * Enforces overrides and limits [points §7]: writes overrides, brings an actuator back inside its limits, ends what has
- * reached its end, and keeps the account of who holds each point. The engine calls it at each cycle, before rules run.
+ * Enforces overrides and limits [points §7]: writes overrides, brings an actuator back inside its limits, ends expired grants,
+ * and tracks the owner of each point. The engine calls it in each cycle, before rules run.
  */
 import { Fault } from '../base/fault.ts';
 import type { CommandWriter } from '../points/command-slots.ts';
@@ -34,7 +34,7 @@ export interface PointTurns {
   readonly ruleIds: readonly number[];
 }
 
-/** What the engine knows of one action point. */
+/** The engine's state of one action point. */
 export interface PointAuthority {
   readonly owner: Owner;
   readonly command: {
@@ -48,7 +48,7 @@ export interface PointAuthority {
   /** The newest segments, the open one last: what is stored may lag behind them. */
   readonly segments: readonly OwnerSegment[];
   readonly next: NextOwner | null;
-  /** What may be written now; null where nothing limits the point. */
+  /** The range allowed now; null for a point without limits. */
   readonly bounds: { readonly low: number; readonly high: number } | null;
 }
 interface NextOwner {

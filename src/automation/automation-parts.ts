@@ -1,4 +1,4 @@
-/** What the handlers of area A work with, and the small forms that all their answers share. */
+/** The dependencies of area A's handlers, and the small shapes that all their answers share. */
 import { actorOf, type CallContext, type Capability } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -32,7 +32,7 @@ export interface AutomationParts {
    */
   readonly readParameters: () => Promise<{
     readonly parameters: Readonly<Record<string, Parameter>>;
-    /** What else has changed in the file, a sentence each. */
+    /** Other changes in the file, a sentence each. */
     readonly otherChanges: readonly string[];
   }>;
   /** Makes them the parameters in force. */

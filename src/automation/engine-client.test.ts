@@ -357,7 +357,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   test('a standby has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
     const states = createRunStore(database);
-    // Of a rule that is no more: whoever controls removes it.
+    // Of a deleted rule: the controlling process removes it.
     await states.append({ rows: [], states: [{ rule_id: 9, state: 'left' }], gone: [], claims: [], segments: [] });
     const before = await client.standBy();
     expect(before).toEqual({ rules_loaded: 1, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });

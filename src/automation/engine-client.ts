@@ -132,7 +132,7 @@ class RestartedEngine implements ContendingEngine {
   readonly #limits;
   #parameters;
   #current: Running | undefined;
-  /** What every engine is brought to, the one that runs and those that follow it. */
+  /** The state that every engine is brought to, the running one and those that follow it. */
   readonly #wanted: { epoch: number | null | undefined; runs: boolean } = { epoch: undefined, runs: false };
   #restartTimer: Timer | undefined;
   #pauseMs;
@@ -266,7 +266,7 @@ class RestartedEngine implements ContendingEngine {
     return target;
   }
 
-  /** What of the stored rules an engine does not hold yet, the next portion of it; null when it holds all. */
+  /** The next portion of stored rules that an engine does not hold yet; null when it holds all. */
   async #nextPortion(target: Running, named: readonly number[] | undefined): Promise<Portion | null> {
     // Which of them are gone shows when they are read.
     if (named !== undefined && target.report !== undefined && !target.partial)

@@ -1,6 +1,6 @@
 /**
- * What the main thread and the engine say to each other (ARCHITECTURE.md, "Threads"): plain data, the same for the worker and
- * for its in-process twin.
+ * The messages between the main thread and the engine (ARCHITECTURE.md, "Threads"): plain data, the same for the worker and for
+ * its in-process twin.
  */
 
 import type { TableSample } from '../points/sample.ts';
@@ -15,7 +15,7 @@ import type { EndedGrant } from './store/authority-store.ts';
 /** A rule in shadow is run and recorded, and commands nothing [rules §1.6]. */
 export type RuleMode = 'live' | 'shadow';
 
-/** What the engine needs of one stored rule. Texts are the columns as stored. */
+/** The part of a stored rule that the engine needs. Texts are the columns as stored. */
 export interface EngineRule {
   readonly id: number;
   readonly revision: number;
@@ -177,7 +177,7 @@ export type EngineMethods = {
   /** Removes grants whose end is recorded. */
   readonly forget: (order: { readonly ids: readonly string[] }) => null;
   readonly grants: (question: null) => readonly Grant[];
-  /** What is known of these action points (positions in the catalogue). */
+  /** The authority over these action points (positions in the catalogue). */
   readonly authority: (question: { readonly points: readonly number[] }) => PointAuthority[];
   /** Live values and channels now; null when no consistent copy could be had. */
   readonly sample: (question: null) => TableSample | null;
@@ -205,7 +205,7 @@ export const engineQuestions = [
   'watch',
 ] as const satisfies readonly (keyof EngineMethods)[];
 
-/** What the main thread passes on as it is. */
+/** Methods that the main thread passes through unchanged. */
 export type AskedMethod =
   | 'explain'
   | 'explainAsText'
@@ -218,7 +218,7 @@ export type AskedMethod =
   | 'forget'
   | 'sample';
 
-/** What other processes of the site may ask of the one that controls. */
+/** Methods that other processes of the site may call on the controlling one. */
 export type SharedEngineMethods = Omit<
   EngineMethods,
   'execute' | 'grant' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'

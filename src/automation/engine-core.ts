@@ -45,7 +45,7 @@ import { type EndedGrant, readAuthority } from './store/authority-store.ts';
 import { type ClaimRow, createRunStore, type StateRow } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
-/** What an engine is started with: plain data and shared memory. */
+/** The start parameters of an engine: plain data and shared memory. */
 export interface EngineSetup {
   readonly site: Site;
   readonly memory: PointMemory;
@@ -96,7 +96,7 @@ export function startEngineCore(
   const held = createHeldRules(catalogueWith, ruleLoader(setup.limits), clock);
   const spool = recordSpool(setup.dataFolder);
   let adopted: Promise<Assembled> | undefined;
-  /** What the store did not take before the end, and how many of it are kept. */
+  /** Rows that the store did not take before the end, and how many of them are spooled. */
   let [left, kept]: [readonly RunRow[], number] = [[], 0];
   const sample = createSampler(setup.memory, setup.site.points.length, setup.site.channels.length, clock);
   const running = (): Promise<Assembled> => {
@@ -150,7 +150,7 @@ export function startEngineCore(
       try {
         return (await adopted).engine.reload(held.all());
       } catch (error) {
-        // The states could not be read: whoever asks again may find the database there.
+        // The states could not be read: the next attempt may find the database available.
         adopted = undefined;
         throw error;
       }

@@ -1,6 +1,6 @@
 /**
- * What the engine measures of itself [platform §4.2]: executions by outcome, command answers by reason, how late
- * ticks are, and how long a change takes to become commands. Counters since the engine started.
+ * The engine's own metrics [platform §4.2]: executions by outcome, command answers by reason, tick delay, and the latency from a
+ * change to its commands. Counters since the engine started.
  */
 import { countDurations, type DurationCounts } from '../base/duration-counts.ts';
 import type { ActionReason, ExecutionRecord, Outcome } from '../rules/record.ts';

@@ -86,7 +86,7 @@ function setup(options: Setup = {}) {
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
   const unchangedRuns: string[] = [];
-  /** What must be stored at once of a rule, as it is when a run is recorded. */
+  /** States stored at once, when a run is recorded. */
   const urgentStates: string[] = [];
   const touched: number[] = [];
   let onRing = (): void => undefined;

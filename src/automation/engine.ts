@@ -160,7 +160,7 @@ class RunningEngine implements Engine {
 
   reload(change: RuleRowsChange): ReloadReport {
     const { report, edited, removed } = this.#rules.change(change);
-    // What an edit dropped or kept must hold after a restart too, whether the rule ran in between or not.
+    // Memory that an edit dropped or kept must survive a restart too, whether the rule ran in between or not.
     this.#recorder.touch(edited);
     this.#recorder.forget(removed);
     return report;
@@ -326,7 +326,7 @@ class RunningEngine implements Engine {
     const id = newId();
     const record = this.#run(due.ruleId, id, id, due.trigger, due.dueAtMs);
     const cools = acted(record) && rule.row.cooldown_ms > 0;
-    // Stored at once: whoever controls after a crash or a takeover must know of it [rules §6.3].
+    // Stored at once: the next controller needs it after a crash or a takeover [rules §6.3].
     if (cools) this.#recorder.hurry();
   }
 

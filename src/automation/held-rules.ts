@@ -24,11 +24,11 @@ export interface HeldRules {
   stage(staged: StagedRules): Promise<void>;
   /** Changes the set, and empties the stage. Returns the change with its rows. */
   take(change: RuleSetChange): RuleRowsChange;
-  /** What an engine that took up the set would answer. */
+  /** The answer of an engine that took up the set. */
   report(): ReloadReport;
   /** Everything in the set, as a first load. */
   all(): RuleRowsChange;
-  /** What was compiled here is not compiled again. */
+  /** Rules compiled here are not compiled again. */
   readonly load: (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Import of rules beside a running service [rules §9]: all files in one transaction together with its audit
- * event. What arrives is disabled and takes effect at the next reload.
+ * Import of rules beside a running service [rules §9]: all files in one transaction together with its audit event. Imported rules
+ * are disabled and take effect at the next reload.
  */
 import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';

@@ -9,7 +9,7 @@ import type { ParameterStore } from './store/parameter-store.ts';
 
 type Parameters = Readonly<Record<string, Parameter>>;
 
-/** What is in force. A stored value whose parameter is gone, or that no longer fits its range, does not count. */
+/** The parameters in force. A stored value does not count if its parameter is gone or its range no longer allows it. */
 export function overlaid(inFile: Parameters, stored: ReadonlyMap<string, number>): Parameters {
   return Object.fromEntries(
     Object.entries(inFile).map(([name, parameter]) => {

@@ -1,7 +1,8 @@
 /**
- * Stores what ran [rules §7.5]. The durable state of rules and the claims on points go to the runtime database as they come.
- * Executions wait for more of their rule, which spares the disk, and are kept in a journal meanwhile. What the disk does not take
- * waits in a bounded queue. On files all this happens in a thread of its own (`record-thread.ts`), so that no tick waits for a disk.
+ * Stores runs [rules §7.5]. The durable state of rules and the claims on points go to the runtime database at once. Executions
+ * wait for more of their rule, which spares the disk, and are kept in a journal meanwhile. Rows that the disk does not accept
+ * wait in a bounded queue. On files all this happens in a thread of its own (`record-thread.ts`), so that no tick waits for a
+ * disk.
  */
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -14,7 +15,7 @@ import type { SegmentRow } from './store/authority-store.ts';
 import type { RunStore } from './store/run-store.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
-/** What the engine hands over at once. */
+/** Rows that the engine hands over at once. */
 export interface RecordBatch {
   readonly rows: readonly RunRow[];
   readonly states: readonly { readonly rule_id: number; readonly state: string }[];
@@ -86,7 +87,7 @@ class StoringWriter implements RecordWriter {
   #givenUp = false;
   /** The journal refused something: that is logged once. */
   #unkept = false;
-  /** What the journal of the process before holds is stored. */
+  /** The journal of the previous process has been stored. */
   #recovered = false;
 
   constructor(parts: RecordWriterParts) {
@@ -192,7 +193,7 @@ class StoringWriter implements RecordWriter {
     for (const waiter of due) waiter.settle(ok);
   }
 
-  /** What the process before had taken and perhaps not stored. */
+  /** Rows that the previous process had taken and perhaps not stored. */
   async #recover(): Promise<void> {
     if (this.#recovered) return;
     const { journal, store, limits, log } = this.#parts;
@@ -231,7 +232,7 @@ class StoringWriter implements RecordWriter {
       });
     } catch (error) {
       this.#runs.putBack(clock.monotonicMs());
-      // What came meanwhile is newer.
+      // States that arrived meanwhile are newer.
       for (const [ruleId, state] of states)
         if (!this.#states.has(ruleId) && !this.#gone.has(ruleId)) this.#states.set(ruleId, state);
       for (const [point, state] of claims) if (!this.#claims.has(point)) this.#claims.set(point, state);

@@ -1,12 +1,13 @@
 /**
- * Rules as the audit recorded them [audit §7], against the rules that are stored: one that somebody changed in the database differs
- * from the last `after`. What cannot be compared is not a fault: an act that a crash left open, or one whose record retention removed.
+ * Rules as the audit recorded them [audit §7], against the stored rules: a rule changed directly in the database differs from the
+ * last `after`. An event without a counterpart is not a fault: an act left open by a crash, or one whose record retention
+ * removed.
  */
 import { canonicalJson } from '../base/canonical-json.ts';
 import { isObject } from '../base/json.ts';
 import { parsedOrNull } from './rule-view.ts';
 
-/** What this needs of an audit event. */
+/** The part of an audit event used here. */
 export interface RecordedEvent {
   readonly sequence: string;
   readonly eventId: string;
@@ -39,7 +40,7 @@ const compared = [
   'nodes_json',
 ] as const;
 const resourcePrefix = 'automation-rule:';
-/** What creations are about before there is a rule: they do not meet. */
+/** The resource of creations before their rule exists: they do not conflict. */
 const creation = 'automation-rule:new';
 
 export class RecordedRules {
@@ -62,7 +63,7 @@ export class RecordedRules {
     if (event.acceptedEventId !== null && this.#overlapping.delete(event.acceptedEventId)) this.#lose(event.resourceId);
   }
 
-  /** What differs, a sentence each; `stored` as the table has them. `isWhole`: no record was removed by retention. */
+  /** The differences, a sentence each; `stored` as the table has them. `isWhole`: no record was removed by retention. */
   compare(stored: readonly Fields[], isWhole: boolean): string[] {
     for (const resourceId of this.#open.values()) this.#lose(resourceId);
     const found: string[] = [];

@@ -15,7 +15,7 @@ import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import { parseTrigger } from '../rules/trigger/parse.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 
-/** What was submitted; an absent member leaves its column as it is. */
+/** The submitted members; an absent member leaves its column unchanged. */
 export interface RuleDocument {
   readonly flow_json?: unknown;
   /** A compact-only rule's topology; never together with `flow_json`. */

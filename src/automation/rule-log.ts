@@ -43,7 +43,10 @@ class RotatedLog implements RuleLog {
   #droppedLines = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** Batches that are being written. What comes meanwhile is one more, however long it takes: a file is opened once for all its lines. */
+  /**
+   * Batches in progress. Lines that arrive meanwhile make one more batch, however long it takes: a file is opened once for all
+   * its lines.
+   */
   #batches = 0;
   readonly #sizes = new Map<number, number>();
 

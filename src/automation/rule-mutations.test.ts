@@ -1,4 +1,4 @@
-/** What PUT and enable say beside the result [rules §2.3], [rules §4.5], with a real store and a real engine. */
+/** Warnings of PUT and enable beside the result [rules §2.3], [rules §4.5], with a real store and a real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
 import { systemClock } from '../base/clock.ts';

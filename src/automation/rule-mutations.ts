@@ -98,7 +98,7 @@ function disable(parts: AutomationParts, context: CallContext): Promise<Answer> 
   );
 }
 
-/** What ran in shadow commands from the next run on; its memory and its cooldown go on [rules §1.6]. */
+/** A shadow rule commands from its next run on; its memory and its cooldown continue [rules §1.6]. */
 async function promote(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const row = await parts.store.get(id);
@@ -130,7 +130,7 @@ function reasonOf({ body }: CallContext): string | undefined {
   return (body as Static<typeof optionalRuleChangeBody>)?.reason;
 }
 
-/** What is stored stays stored: an engine that cannot take it up now is started again with it. */
+/** Stored changes stay: an engine that cannot take them up now is started again with them. */
 export async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<void> {
   try {
     await engine.reload(undefined, [ruleId]);
@@ -185,7 +185,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
     ...(tests === undefined ? {} : { tests: testsText(tests) }),
   };
   const tested = await testWarnings(parts, { ...existing, ...changes, ...changes.flow });
-  // What was tested together is stored together.
+  // The rules that were tested together are stored together.
   const unmoved = parts.requireTests ? (expected ?? existing.revision) : expected;
   const { before, after } = await store.update(id, changes, actOf(context, automation.update, reason), unmoved);
   await reload(parts, id);

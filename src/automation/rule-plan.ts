@@ -93,7 +93,7 @@ async function apply(parts: AutomationParts, context: CallContext): Promise<Answ
   return { data: succeeded({ digest, applied }), auditDetails: { digest, changes } };
 }
 
-/** What is stored stays stored: an engine that cannot take it up now is started again with it. */
+/** Stored changes stay: an engine that cannot take them up now is started again with them. */
 async function reloadAll({ engine, log }: AutomationParts, ids: readonly number[]): Promise<void> {
   try {
     if (ids.length > 0) await engine.reload(undefined, ids);

@@ -69,7 +69,7 @@ async function difference(parts: AutomationParts, context: CallContext): Promise
   return { data: succeeded(await compared(parts, before.row, after.row)) };
 }
 
-/** A draft against a revision, or against the rule as it is stored. What the draft does not name is as in that. */
+/** A draft against a revision, or against the stored rule. Members that the draft leaves out are taken from that. */
 async function ofDraft(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const { from, flow_json, trigger_config, tests, ...settings } = context.body as Static<

@@ -59,7 +59,7 @@ export interface RuleSet {
   remembers(ruleId: number): boolean;
 }
 
-/** What is stored for a rule between two starts of the engine. */
+/** The stored state of a rule between two starts of the engine. */
 interface StoredState {
   readonly trigger: string;
   readonly schedule: unknown;
@@ -221,7 +221,7 @@ function commands({ enabled, mode }: EngineRule): boolean {
   return enabled && mode === 'live';
 }
 
-/** What a rule continues with that `kept` was stored of; it waits where the rule does not compile now. */
+/** The state with which a rule continues that `kept` was stored for; it waits where the rule does not compile now. */
 function remembered({ compiled }: LoadedRule, kept: unknown): Pick<LiveRule, 'state' | 'kept'> {
   if (compiled === null) return { state: null, kept };
   return { state: kept === null ? createRuleState(compiled) : restoreRuleState(compiled, kept), kept: null };

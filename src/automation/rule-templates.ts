@@ -197,7 +197,7 @@ function originOf({ flow_json }: RuleRow): TemplateOrigin | null {
   const origin = isFields(flow) ? flow['from_template'] : undefined;
   if (!isFields(origin) || typeof origin['template'] !== 'string' || typeof origin['version'] !== 'number') return null;
   if (!isFields(origin['points']) || !isFields(origin['numbers'])) return null;
-  // What somebody changed by hand is checked like any argument.
+  // Values changed by hand are checked like any argument.
   return origin as unknown as TemplateOrigin;
 }
 

@@ -99,8 +99,8 @@ function* resultSteps(
 }
 
 /**
- * What the tests of a rule that is to be stored, or enabled, have to say: warnings, or `tests-failed` where the site requires that
- * every rule has tests and passes them.
+ * Runs the tests of a rule before it is stored or enabled: returns warnings, or throws `tests-failed` where the site requires
+ * that every rule has tests and passes them.
  */
 export async function testWarnings(parts: AutomationParts, rule: TestedRule): Promise<Issue[]> {
   const results = await runRuleTests(parts, rule);

@@ -1,4 +1,4 @@
-/** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` [rules §2.6]. */
+/** The variables of a rule with their current values: `GET /api/rules/{id}/variables` [rules §2.6]. */
 import { timeLabel } from '../base/timestamp.ts';
 import { maxAgeOf } from '../rules/node/parts.ts';
 import type { Topology } from '../rules/topology.ts';

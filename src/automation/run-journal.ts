@@ -65,7 +65,7 @@ export function openRunJournal(folder: string): RunJournal {
       try {
         appendFileSync(file.path, frame, { mode: 0o600 });
       } catch (error) {
-        // What was written of the frame would hide all that follows it.
+        // A partly written frame would hide all frames after it.
         file.bytes = fileBytes;
         throw error;
       }

@@ -70,7 +70,7 @@ function foundRun(record: unknown): FoundRun {
   return { record, id: record['execution_id'], decision: decisionOf(record), outcome: record['outcome'] };
 }
 
-/** What the rule decided, without the numbers: how it ended, the way through its flow, and what became of its writes. */
+/** The decision of a run, without the numbers: its outcome, the path through the flow, and the results of its writes. */
 function decisionOf({ outcome, error, execution_path: path, actions_executed: actions }: Partial<ExecutionRecord>) {
   const writes = actions?.map(({ node_id: node, success, reason }) => [node, success, reason]);
   return JSON.stringify([outcome, error?.code, path, writes]);

@@ -70,7 +70,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     remembers: (ruleId) => !memoryless.has(ruleId),
     urgentStateOf: (ruleId) => states.get(ruleId) ?? '',
   });
-  /** What falls due now takes a turn to be handed over, and another one to be stored. */
+  /** Due rows take one turn to be handed over, and another one to be stored. */
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await settle();

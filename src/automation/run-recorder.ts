@@ -1,8 +1,8 @@
 /**
- * What the engine hands over to be stored [rules §7.5]: batches, not single runs, and never a wait. What must hold
- * after a crash (a cooldown, an anchor, a claim on a point) goes within `record_flush_ms`, a cooldown that begins at once;
- * runs that changed nothing and memories that grow with each run go every `state_flush_ms`, and when a rule last ran, if that is all
- * that changed, every `history_block_ms`, which spares the disk.
+ * The rows that the engine hands over for storage [rules §7.5]: batches, not single runs, and never a wait. State that must
+ * survive a crash (a cooldown, an anchor, a claim on a point) goes within `record_flush_ms`, a cooldown that begins at once; runs
+ * that changed nothing and memories that grow with each run go every `state_flush_ms`, and the time of a rule's last run, if
+ * nothing else changed, every `history_block_ms`, which spares the disk.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -171,7 +171,7 @@ class BatchingRecorder implements RunRecorder {
     return this.#rows.length + this.#touched.size + this.#gone.size + this.#claims.size + segments === 0;
   }
 
-  /** What could wait need not wait any longer. */
+  /** Rows that could wait are due now. */
   #ripen(): void {
     this.#slowTimer?.cancel();
     this.#slowTimer = undefined;

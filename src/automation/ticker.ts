@@ -48,7 +48,7 @@ export function createTicker(
 
   return {
     start() {
-      // Whoever was ready for a tick before it may begin (a process that takes over) begins with a tick.
+      // A process that was ready before its first tick may begin (at a takeover) begins with a tick.
       nextMs = Math.max(clock.monotonicMs(), madeMs + limits.tick_interval_ms);
       arm();
     },

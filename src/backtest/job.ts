@@ -32,7 +32,7 @@ export interface BacktestJob {
   readonly candidate: EngineRule;
   /** The rule as it is stored; null where the candidate is that. */
   readonly running: EngineRule | null;
-  /** What the candidate is compared with beside the running rule. */
+  /** The rule that the candidate is compared with beside the running one. */
   readonly baseline: EngineRule | null;
   /** Revisions whose runs count as those of the running rule. */
   readonly revisions: readonly number[];

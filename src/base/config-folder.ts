@@ -4,8 +4,8 @@ import { basename, join } from 'node:path';
 import { YamlError } from './yaml.ts';
 
 /**
- * What `read` makes of each wanted file, in the order of their names; none where there is no such folder. `shown` is the file with its
- * folder, for faults. Throws a YamlError.
+ * The result of `read` for each selected file, in the order of their names; empty without such a folder. `shown` is the file with
+ * its folder, for faults. Throws a YamlError.
  */
 export function readConfigFolder<T>(
   folder: string,

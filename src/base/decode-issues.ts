@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value that did not decode: one issue per field, unknown members by name. Of a choice between
- * shapes only the one that was meant is spoken of; when none can be told, the words that would tell are named.
+ * The issues of a value that did not decode: one per field, unknown members by name. Of a union only the intended shape is
+ * reported; when none can be told, the discriminating words are listed.
  */
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
@@ -135,7 +135,7 @@ function schemaAt(schema: TSchema, path: string): Record<string, unknown> {
   return isObject(place) ? place : {};
 }
 
-/** What a JSON Pointer, with or without `#` before it, points to; undefined when there is nothing. */
+/** The value at a JSON Pointer, with or without a leading `#`; undefined without one. */
 function valueAt(whole: unknown, path: string): unknown {
   let place = whole;
   for (const part of path.split('/').slice(1)) {

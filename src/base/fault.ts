@@ -1,6 +1,6 @@
 /**
- * Fault: a refusal with a code of one table. What the code means on the wire (HTTP status, whether a retry can
- * help) is defined only here [platform §2.1]. A bug is not a Fault: it throws a plain Error.
+ * Fault: a refusal with a code of one table. The meaning of the code on the wire (HTTP status, whether a retry can help) is
+ * defined only here [platform §2.1]. A bug is not a Fault: it throws a plain Error.
  */
 
 interface FaultKind {

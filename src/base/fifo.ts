@@ -27,7 +27,7 @@ export class Fifo<Item> {
   /** Takes the oldest away, at most so many. */
   take(count: number): readonly Item[] {
     const taken = this.head(count);
-    // What has left must not be kept alive by its old place: queues are bounded in bytes too.
+    // The old place must not keep a removed item alive: queues are bounded in bytes too.
     this.#items.fill(undefined, this.#from, this.#from + taken.length);
     this.#from += taken.length;
     // The room of those that left is given back when it is half of all: each item is moved once on average.

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const module = JSON.stringify(new URL('./isolation.ts', import.meta.url).href);
 
-/** What a thread that runs `source` posts, and the error that ended it. */
+/** The messages posted by a thread that runs `source`, and the error that ended it. */
 async function run(source: string): Promise<{ posted: unknown[]; error: string | null }> {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');

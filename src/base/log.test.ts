@@ -5,7 +5,7 @@ import { silentLog } from './log.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** What a process prints that logs as `source` says. */
+/** The output of a process whose logging is `source`. */
 function logged(source: string): { readonly lines: readonly Line[]; readonly stderr: string } {
   const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
   const program = `import { createLog } from ${module};\n${source}`;

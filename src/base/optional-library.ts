@@ -10,7 +10,7 @@ export async function optionalLibrary<Library>(load: () => Promise<Library>): Pr
   }
 }
 
-/** What to do about one that is missing. */
+/** How to install a missing library. */
 export function leftOut(use: string, library: string): string {
   return `${use} needs the package ${library}, which is not installed: install it too, or use the built program`;
 }

@@ -41,8 +41,8 @@ export function readOrMake(file: string, make: () => string): string {
 }
 
 /**
- * Puts a new text in the place of the old one: whole and on disk when this returns, or not at all. `mode`: who may read and write it,
- * where that is more than its owner.
+ * Replaces the text of a file: whole and on disk when this returns, or not at all. `mode`: its permissions, where they are more
+ * than the owner's.
  */
 export function replaceDurably(file: string, text: string, mode = ownerOnly): void {
   const draft = `${file}.${newId()}`;

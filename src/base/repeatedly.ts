@@ -77,7 +77,7 @@ class RepeatedTask implements Repeated {
       this.#told = undefined;
     } catch (error) {
       const text = String(error);
-      // What a task meets that was under way at its cancel is the end of others.
+      // A failure of a task that was in progress at its cancel is not reported.
       if (this.#ended) return;
       if (error instanceof Fault) {
         if (this.#refusal !== undefined && this.#told !== this.#refusal)

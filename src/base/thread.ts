@@ -5,7 +5,7 @@
 import type { Clock, Timer } from './clock.ts';
 import { Fault, type FaultCode, faultKinds } from './fault.ts';
 
-/** What a worker and a MessagePort have in common. */
+/** The common part of a worker and a MessagePort. */
 export interface Port {
   postMessage(message: unknown): void;
   on(event: 'message', listener: (message: unknown) => void): unknown;

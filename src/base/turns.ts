@@ -1,6 +1,6 @@
 /**
- * Long work in short turns: work is written as steps (a generator that yields where it may be interrupted), and whoever
- * runs it decides how much of it is done before the event loop turns.
+ * Long work in short turns: work is written as steps (a generator that yields where it may be interrupted), and the caller
+ * decides how many of them run before the event loop turns.
  */
 import type { Clock } from './clock.ts';
 

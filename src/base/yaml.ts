@@ -138,7 +138,7 @@ export function notFinite(value: unknown, path: string): string[] {
   );
 }
 
-/** What YAML allows and a configuration has no use for: aliases, and keys that are not plain text or numbers. */
+/** YAML features without a use in configuration: aliases, and keys that are not plain text or numbers. */
 function indirections(document: Document.Parsed): { offset: number; reason: string }[] {
   const found: { offset: number; reason: string }[] = [];
   visit(document, {

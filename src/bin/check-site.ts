@@ -11,7 +11,7 @@ export function checkSite(
   env: Environment,
 ): { readonly faults: readonly string[]; readonly summary: string } {
   const faults: string[] = [];
-  /** What a step finds wrong is a fault; anything else that is thrown is a bug. */
+  /** An expected error of a step is a fault; anything else is a bug. */
   const step = <T>(work: () => T, isExpected: (error: unknown) => boolean = isForOperator): T | undefined => {
     try {
       return work();

@@ -1,6 +1,6 @@
 /**
- * What the service is started with [platform §1.1]: `SVC_*` variables, service.yaml (optional) and site.yaml.
- * Everything that is wrong is one clear line.
+ * The configuration of the service [platform §1.1]: `SVC_*` variables, service.yaml (optional) and site.yaml. Each error is one
+ * clear line.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -52,7 +52,7 @@ export interface ServiceConfig {
   readonly dataDir: string;
   /** A PostgreSQL server for rules, audit, rule state and recorded history; without it, files of the data dir. */
   readonly databaseUrl: string | null;
-  /** What this process does of what a site needs: answer requests, and stand ready to control. */
+  /** The roles of this process at a site: answer requests, and stand ready to control. */
   readonly roles: { readonly api: boolean; readonly engine: boolean };
   readonly configDir: string;
   readonly env: Environment;

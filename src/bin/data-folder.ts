@@ -35,7 +35,7 @@ function prepareDataFolder(folder: string): void {
   } catch (error) {
     throw new StartError(`the data dir ${folder} is not writable: ${codeOf(error)}`);
   }
-  // Keys and databases lie in it: whoever may open a database may also lock it.
+  // It holds keys and databases: permission to open a database is permission to lock it.
   if ((statSync(folder).mode & 0o077) === 0) return;
   try {
     chmodSync(folder, privateFolder);

@@ -1,4 +1,4 @@
-/** What the forecaster is started with [platform §1.2]: `SVC_FORECASTER_*` and `SVC_LOG_LEVEL`. */
+/** The configuration of the forecaster [platform §1.2]: `SVC_FORECASTER_*` and `SVC_LOG_LEVEL`. */
 import type { LogLevel } from '../base/log.ts';
 import type { TaskDeclaration } from '../contract/task/declaration.ts';
 import { readTaskFolder } from '../forecaster/service/read-tasks.ts';
@@ -22,7 +22,7 @@ export function readForecasterConfig(env: Environment): ForecasterConfig {
   if (folder === undefined || folder === '')
     throw new StartError('SVC_FORECASTER_TASKS must name the folder of the task declarations to serve');
   const bearerToken = env['SVC_FORECASTER_BEARER_TOKEN'] ?? null;
-  // An empty token would be no token at all: whoever sets the variable wants one.
+  // A set but empty variable is an error: without a token the forecaster would be open.
   if (bearerToken !== null && !/^[!-~]+$/.test(bearerToken))
     throw new StartError('SVC_FORECASTER_BEARER_TOKEN must hold a token of printable characters without spaces');
   return {

@@ -126,7 +126,7 @@ function pointHandlers({ limits, site, runtime, history, memory, store, role, pa
   return [...operator, ...channelCapabilities({ site, sample, devices })];
 }
 
-/** What has changed in the site file beside parameters. */
+/** Changes of the site file other than parameters. */
 function otherChanges(running: Site, read: Site): string[] {
   const found = siteChange(running, read);
   if (!found.ok) return [...found.issues];

@@ -1,6 +1,6 @@
 /**
- * What the metrics ask the areas for [platform §4.2]: one table, a line each. The parts answer from their own threads;
- * one scrape asks each of them once.
+ * The sources of the metrics [platform §4.2]: one table, a line each. The parts answer from their own threads; one scrape asks
+ * each of them once.
  */
 import { type AlarmState, alarmStates } from '../alarms/alarm-state.ts';
 import type { AuditLog } from '../audit/log.ts';

@@ -1,4 +1,4 @@
-/** What is published to brokers of the site [points §3.5], bound to what this process runs. */
+/** Publishing to brokers of the site [points §3.5], bound to the parts of this process. */
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';

@@ -24,7 +24,7 @@ export async function runService(config: () => ServiceConfig | Promise<ServiceCo
     systemClock.after(stopDeadlineMs, () => process.exit(1));
     void service.stop().then(() => process.exit(0));
   };
-  // What the service writes is for its own account.
+  // Files of the service are for its own account.
   process.umask(0o077);
   // A hangup comes when the terminal goes, or when npm is gone before its script.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);

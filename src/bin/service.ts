@@ -83,7 +83,7 @@ export interface RunningService {
   readonly key: SigningKey;
   /** The code of a fresh sign-in link. Null when tokens come from elsewhere: a configured secret or identity provider. */
   readonly issueCode: (() => Promise<string>) | null;
-  /** What was loaded; null while another process controls. */
+  /** The loaded rules; null while another process controls. */
   readonly rules: ReloadReport | null;
   readonly log: Log;
   /** `METHOD path` of every route. */
@@ -99,7 +99,7 @@ export async function startService(config: ServiceConfig): Promise<RunningServic
     return await assemble(config, log, opened);
   } catch (error) {
     await opened.closeAll();
-    // The words of a request, which a full disk refuses too, say nothing to who starts the service.
+    // The wording for requests does not fit a start that a full disk prevents.
     if (config.databaseUrl === null && error instanceof Fault && error.code === 'storage-unavailable')
       throw new StartError(
         `cannot write to the data dir ${config.dataDir}: free disk space, or make it writable, then start again`,
@@ -176,7 +176,7 @@ interface OpenParts extends Omit<SiteParts, 'audit' | 'trail' | 'authenticator'>
   readonly configuration: ReadConfiguration | null;
 }
 
-/** What is published, and every handler of the site. */
+/** Publishing, and every handler of the site. */
 function openHandlers(parts: OpenParts) {
   const { opened } = parts;
   const ofSite = { ...parts, site: parts.site.current };
@@ -268,7 +268,7 @@ interface SiteParts {
 
 type Controlled = Awaited<ReturnType<typeof startSite>>;
 
-/** What controls the site, and what records it. */
+/** Control of the site, and recording. */
 async function startSite(parts: SiteParts) {
   const { config, limits, site, log, opened, database, runtime, identity, audit, trail, authenticator } = parts;
   const { points, channels, parameters: inFile } = site.current();
@@ -402,7 +402,7 @@ function startEngine(
   return { role, stream };
 }
 
-/** What a part throws before it runs is for the operator: a damaged file, a format of a newer program. */
+/** An error before a part runs is for the operator: a damaged file, a format of a newer program. */
 function orStartError<T>(work: () => T): T {
   try {
     return work();

@@ -15,11 +15,11 @@ import { siteDatabase } from './databases.ts';
 import { processTerminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
 
-// What a command writes in the data dir is for the service's account.
+// Files that a command writes in the data dir are for the service's account.
 process.umask(0o077);
 const interruption = new AbortController();
 
-/** The service brings all its areas: only who runs it loads them. */
+/** The service loads all its areas: other commands do not import it. */
 async function serve(): Promise<void> {
   const { runService } = await import('./run-service.ts');
   await runService(() => readConfig(process.env));
@@ -53,7 +53,7 @@ function watchInterrupt(): void {
   process.once('SIGINT', () => interruption.abort(new Error('interrupted')));
 }
 
-// Whoever reads has seen enough, as `head` does.
+// A closed pipe is the end of reading, as after `head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.done);
   // A disk that is full, mostly.

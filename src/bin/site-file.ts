@@ -36,7 +36,7 @@ export async function readSiteNow(config: Pick<ServiceConfig, 'configDir' | 'rep
   return siteOf(await readSiteText(config.configDir), config);
 }
 
-/** Whole or not at all: whoever reads it meanwhile reads the old file or the new one. Who may read it does not change. */
+/** Whole or not at all: a concurrent reader gets the old file or the new one. Its permissions do not change. */
 export async function writeSiteText(configDir: string, text: string): Promise<void> {
   const path = join(configDir, siteFile);
   try {

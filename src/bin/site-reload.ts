@@ -36,7 +36,7 @@ export interface ReloadParts {
 type Apply = ReturnType<EngineRole['prepare']>;
 
 interface Found {
-  /** What brings it into force; null where the service cannot take up the file as it is. */
+  /** The change that brings it into force; null where the service cannot take up the file as it is. */
   readonly next: { readonly site: Site; readonly apply: Apply } | null;
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly changes: SiteChanges;

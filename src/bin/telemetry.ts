@@ -20,7 +20,7 @@ export async function startTelemetry(env: Environment): Promise<Telemetry | null
   const library = await optionalLibrary(() => import('@opentelemetry/sdk-node'));
   if (library === null) throw new StartError(leftOut('sending traces', '@opentelemetry/sdk-node'));
   const { NodeSDK } = library;
-  // Metrics are for Prometheus to fetch, logs for whoever reads standard output.
+  // Metrics are fetched by Prometheus, and logs go to standard output.
   const sdk = new NodeSDK({
     serviceName: env['OTEL_SERVICE_NAME'] ?? 'setpoint',
     instrumentations: [],

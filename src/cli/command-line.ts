@@ -1,4 +1,4 @@
-/** What every command has at hand, and the option values that several of them read. */
+/** The context of every command, and the option values that several of them read. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../base/clock.ts';

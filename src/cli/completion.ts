@@ -49,7 +49,7 @@ function choiceOf(option: Option): Choice[] {
   ];
 }
 
-/** Words of a place, options last: whoever presses the key at once sees the commands. */
+/** Words of a position, options last: the first suggestions are commands. */
 function wordsOf(place: Place): string {
   return [...place.commands.map(({ name }) => name), ...place.options.map(({ flag }) => flag)].join(' ');
 }

@@ -1,6 +1,6 @@
 /**
- * What the person sees of a failure: the server's own message with its code and correlation id, one line for each thing
- * that is wrong, and no stack [platform §7].
+ * A failure as the user sees it: the server's own message with its code and correlation id, one line for each error, and no stack
+ * [platform §7].
  */
 import { ApiError, localCodes } from '../api/client.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
@@ -35,7 +35,7 @@ export function failureOf(
   return null;
 }
 
-/** Every line says who speaks. */
+/** Every line begins with the name of the program. */
 export function prefixed(message: string): string {
   return message
     .split('\n')

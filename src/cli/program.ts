@@ -1,6 +1,6 @@
 /**
- * The program `setpoint` [platform §7]: every command under one roof. Commands on a running service go through the HTTP
- * client alone; those in `data-dir/` work on the data dir itself. What needs the environment is handed in by `bin`.
+ * The program `setpoint` [platform §7] with all its commands. Commands on a running service use the HTTP client alone; those in
+ * `data-dir/` work on the data dir itself. Everything from the environment is passed in by `bin`.
  */
 import { Argument, Command, CommanderError } from 'commander';
 import type { CommandLine } from './command-line.ts';
@@ -116,7 +116,7 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
     await createProgram(parts).parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    // What --help and --version ask for, and a command that needs another word, is printed by the library.
+    // The library prints the output of --help and --version, and the error of an incomplete command.
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
       return error.exitCode === 0 ? exitCodes.done : exitCodes.notConfirmed;
     const told = error instanceof CommanderError ? wrongUsage(error) : error;

@@ -53,7 +53,7 @@ function baseUrlOf(text: string | undefined): string {
 function tokenOf(text: string | undefined): string | null {
   const token = text?.trim() ?? '';
   if (token === '') return null;
-  // What a header cannot carry would look like a service that cannot be reached.
+  // A character that a header cannot carry would look like an unreachable service.
   if (!/^[\u0021-\u007e]+$/.test(token))
     throw new CommandError(
       'SVC_ACCESS_TOKEN is not a token: it contains spaces or control characters',

@@ -73,7 +73,7 @@ function nodesOf(topology: object): object {
   return typeof nodes === 'object' && nodes !== null ? nodes : {};
 }
 
-/** What the flow does, and how it is drawn. */
+/** The logic of the flow, and its drawing. */
 function apart(flow: object) {
   const { nodes = [], ...drawing } = flow as { readonly nodes?: readonly Fields[] };
   return {

@@ -1,4 +1,4 @@
-/** What continues beside an engine: what it could not store is stored later, and rules that others changed are looked for. */
+/** Background work beside an engine: storing spooled rows, and looking for rules that others changed. */
 import type { EngineClient } from '../automation/engine-client.ts';
 import { recordSpool } from '../automation/record-spool.ts';
 import type { RunStore } from '../automation/store/run-store.ts';
@@ -18,7 +18,7 @@ interface SpoolParts {
   readonly log: Log;
 }
 
-/** What an engine of this process could not store is stored when the database answers again. */
+/** Stores the spool of this process's engine when the database is available again. */
 export function storeSpool({ config, runs, log }: SpoolParts): Timer & { recover(): Promise<void> } {
   const spool = recordSpool(config.dataDir);
   const storeKept = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * What controls a site: device layer and rule engine, started together and ended together. On the embedded database they run
- * as long as the process does. On a shared one they run while this process holds the lease (docs/guides/several-machines.md);
- * otherwise it is a standby, and the leader answers its requests.
+ * Control of a site: device layer and rule engine, started together and ended together. On the embedded database they run as long
+ * as the process does. On a shared one they run while this process holds the lease (docs/guides/several-machines.md); otherwise
+ * it is a standby, and the leader answers its requests.
  */
 import { hostname } from 'node:os';
 import {
@@ -35,7 +35,7 @@ import { holdLease } from './lease.ts';
 import { openMailbox } from './mailbox.ts';
 import type { SharedRecording } from './shared-recording.ts';
 
-/** What a process that may control is started with. */
+/** The start parameters of a process that may control. */
 interface RoleSettings {
   readonly dataDir: string;
   readonly configDir: string;
@@ -75,8 +75,9 @@ export interface EngineRole {
   /** Whether this process is the one that controls, now. */
   controls(): boolean;
   /**
-   * Reads what a changed site needs beside its file; throws an Error with one line for the operator. What is returned ends the engine,
-   * calls `use`, which brings the site and its parameters into force, and has devices and engine continue with it [points §1.3].
+   * Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. The returned
+   * function ends the engine, calls `use`, which brings the site and its parameters into force, and has devices and engine
+   * continue with it [points §1.3].
    */
   prepare(site: Site): (use: () => Promise<ParametersInForce>) => Promise<ReloadReport | null>;
   /** Starts it; what was loaded, or null while another process controls. */
@@ -366,7 +367,7 @@ class SharedRole implements EngineRole {
     }
   }
 
-  /** What another process changed is taken up at once, so that nothing is left to do at a takeover. */
+  /** Changes by another process are taken up at once, so that no work is left for a takeover. */
   async #follow(what: 'rules' | 'parameters'): Promise<void> {
     if (what === 'parameters') await this.#readParameters();
     this.#standing?.poll.now();

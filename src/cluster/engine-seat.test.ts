@@ -1,4 +1,4 @@
-/** What processes of one site ask each other's engine, and what becomes of a question that they do not share. */
+/** Questions to the engine between the processes of one site, and the end of a question that they do not share. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { EngineMethods } from '../automation/engine-contract.ts';

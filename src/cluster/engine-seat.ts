@@ -29,7 +29,7 @@ export interface EngineSeat extends EngineClient {
   sit(client: EngineClient): void;
   /** No engine is here any more. */
   leave(): void;
-  /** Takes the records of the engine that is here; passes them on to whoever watches. */
+  /** Takes the records of the local engine; passes them on to the watching processes. */
   publish(records: readonly ExecutionRecord[]): void;
 }
 
@@ -48,9 +48,9 @@ export interface EngineSeatParts {
   readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
 }
 
-/** Whoever controls takes these. */
+/** The mailbox of the controlling process. */
 const engineName = 'engine';
-/** What may be asked twice: a question that a process has fetched which died then is asked the one that follows it. */
+/** Questions that may be asked twice: after the death of the process that fetched one, the next controller is asked. */
 const repeatable = [
   'reload',
   'explain',
@@ -70,11 +70,11 @@ const repeatable = [
  * of its own file, which it read after the lease of the one before had ended.
  */
 const reloadAgain = { ids: [], removed: [] };
-/** Who asked within this time is believed to watch still; whoever watches says so more often. */
+/** A process counts as watching for this long after it last asked; watchers repeat the question more often. */
 const watchLeaseMs = 10_000;
 const watchRenewMs = 3000;
 
-/** What other processes ask with: they may be of another version, and what is none of these would end the engine's thread. */
+/** The questions of other processes: they may be of another version, and anything else would end the engine's thread. */
 const numbers = Type.Array(Type.Integer());
 const parameter = Type.Object({ value: Type.Number(), unit: Type.Optional(Type.String()) });
 const facts = {
@@ -277,7 +277,7 @@ class ContendedSeat implements EngineSeat {
     ]);
   }
 
-  /** What another process asks of the engine that is here. */
+  /** Calls by other processes on the local engine. */
   #callerOf(name: string) {
     const known = this.#callers.get(name);
     if (known !== undefined) return known;

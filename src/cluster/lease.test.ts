@@ -85,7 +85,7 @@ describe('the lease of the engine', () => {
     await sleep(systemClock, 100);
     return standby;
   };
-  /** A transaction that has the lock, as of somebody who stores. */
+  /** A transaction that holds the lock, as a storing process does. */
   const storing = async (lock: 'runtime' | 'history', more: Partial<PostgresPlace['limits']> = {}) => {
     const server = connectPostgres({ ...place, limits: { ...place.limits, ...more } }, lock);
     const { run, release } = await server.connect();

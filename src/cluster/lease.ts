@@ -46,7 +46,7 @@ interface Term {
   leaseEndMs: number;
 }
 
-/** What the database takes to end a session. */
+/** The time that the database takes to end a session. */
 const endedMs = 30;
 
 export function holdLease(parts: LeaseParts): EngineLease {
@@ -61,7 +61,7 @@ class HeldLease implements EngineLease {
   readonly #renewMs;
   readonly #pollMs;
   readonly #schema;
-  // A busy machine may take longer than a lease to connect; whoever leads watches the end of its lease itself.
+  // A busy machine may take longer than a lease to connect; the leader watches the end of its lease itself.
   readonly #answerMs;
   readonly #server;
   #connection: PostgresConnection | undefined;
@@ -140,8 +140,8 @@ class HeldLease implements EngineLease {
   }
 
   /**
-   * After the database was away its locks are nobody's. They are left to whoever held the lease until that is over, so that a
-   * restart of the database does not end control.
+   * After a restart of the database its locks are free. They are left to the holder of the lease until it ends, so that a restart
+   * of the database does not end control.
    */
   async #leftToHolder(run: PostgresConnection['run']): Promise<number> {
     if (this.#returned === undefined) return 0;
@@ -172,7 +172,7 @@ class HeldLease implements EngineLease {
       // Its lock is free in a moment.
       return { waitMs: endedMs };
     }
-    // What a stopped holder has begun to store would hold the epoch's row until the server gives it up, seconds later.
+    // A transaction begun by a stopped holder would keep the epoch's row locked until the server aborts it, seconds later.
     if (row['released'] !== true) {
       await run(endHolder(this.#schema, 'runtime'));
       // An import of history is not a holder's: it does not look at the epoch.
@@ -209,7 +209,8 @@ class HeldLease implements EngineLease {
           return 'unanswered';
         }
       }
-      // Not waited for until it is on disk: whoever misses a renewal that a crash of the server took back begins to count again.
+      // Not waited for until it is on disk: a process that misses a renewal which a crash of the server took back starts counting
+      // again.
       const rows = await run(
         `UPDATE engine_lease SET renewed_at = clock_timestamp() WHERE epoch = $1
           RETURNING epoch, set_config('synchronous_commit', 'off', true)`,

@@ -8,10 +8,10 @@ const otherwiseMs = 120_000;
 /** Reading the request, and writing what the wait was for: to a database that is slow, by clocks that differ. */
 const marginMs = 30_000;
 
-/** Of one request, one after the other: who enables or changes a rule has it taken up, then asks who else writes its points. */
+/** Of one request, one after the other: enabling or changing a rule reloads it, then asks for the other writers of its points. */
 const engineCalls = 2;
 
-/** What a request waits for, one at a time. */
+/** The waits of a request, one at a time. */
 export interface RequestWaits {
   readonly engineCallMs: number;
   /** Of data processing. */

@@ -1,7 +1,7 @@
 /**
- * Messages between the processes of one site, through their database: no second bus. A message is a row; a notification tells
- * its recipient, and a poll finds what a lost notification did not tell. Who does not fetch a message in time never gets it.
- * News are for all, and nobody keeps them: whoever needs them for sure looks for itself now and then.
+ * Messages between the processes of one site, through their database: no second bus. A message is a row; a notification alerts
+ * its recipient, and a poll finds messages whose notification was lost. A message that is not fetched in time expires. News goes
+ * to all and is not stored: a process that depends on it also polls.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -17,7 +17,7 @@ const news = ['rules', 'parameters', 'engine'] as const;
 export type News = (typeof news)[number];
 
 export interface Mailbox {
-  /** This process, for those who answer it. */
+  /** The name of this process, for answers. */
   readonly name: string;
   /** Resolves when the message is on its way; refuses with `storage-unavailable`. */
   send(recipient: string, message: unknown): Promise<void>;

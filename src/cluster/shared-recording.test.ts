@@ -100,7 +100,7 @@ test('only the leader records: nothing before its lease, nothing after it', asyn
   await recording.stop(true);
   expect(await recording.counts()).toMatchObject({ recorded: 3, dropped: 0, waiting: 0 });
   expect(await historySpool(history.folder).store(history.historian, simulatedClock())).toBeLessThanOrEqual(1);
-  // What is fresh when control begins is recorded then: 4 was read a second before.
+  // Values that are fresh when control begins are recorded then: 4 was read a second before.
   expect(await values()).toEqual([9, 2, 4, 5]);
   recording.begin(3);
   reading(6);

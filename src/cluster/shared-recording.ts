@@ -1,7 +1,7 @@
 /**
- * Recording by one of several processes (docs/guides/several-machines.md): the one that controls the site records, from the moment
- * it does until it does not any more, with the epoch that fences off a former one. What it could not store then is
- * kept in a file, and stored by whichever process has the file when the database answers.
+ * Recording by one of several processes (docs/guides/several-machines.md): the controlling process records, for as long as it
+ * controls, with the epoch that fences off a former one. Rows that it could not store are kept in a file, and stored by the
+ * process that has the file when the database is available again.
  */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';

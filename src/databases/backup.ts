@@ -1,6 +1,6 @@
 /**
- * Backups of a data dir [platform §4.4]: one consistent copy of each database while the service writes, with the
- * small files beside them, and a manifest that is written last. What has no manifest is not a backup.
+ * Backups of a data dir [platform §4.4]: one consistent copy of each database while the service writes, with the small files
+ * beside them, and a manifest that is written last. A folder without a manifest is not a backup.
  */
 
 import { createHash } from 'node:crypto';
@@ -55,7 +55,7 @@ const manifestSchema = Type.Object(
 
 export type BackupManifest = Type.Static<typeof manifestSchema>;
 
-/** What is wrong with a backup or with its place, for the operator. */
+/** An error of a backup or of its place, for the operator. */
 export class BackupError extends Error {
   constructor(message: string) {
     super(message);
@@ -163,7 +163,7 @@ export function restore(source: string, dataDir: string, onFile: (name: string) 
   const manifest = checkBackup(source);
   const draft = join(dataDir, draftName);
   makeFolder(draft);
-  // What an interrupted restore left; the draft last, for it says that this is not a data dir.
+  // Leftovers of an interrupted restore; the draft last, because it marks that this is not a data dir.
   for (const name of readdirSync(dataDir)) if (name !== draftName) rmSync(join(dataDir, name), { recursive: true });
   for (const name of readdirSync(draft)) rmSync(join(draft, name), { recursive: true });
   for (const { name } of manifest.files) {

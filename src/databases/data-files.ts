@@ -1,6 +1,6 @@
 /**
- * The databases of a data dir (docs/formats): where they are, and in which data format. An older format is brought forward
- * when the service starts, after a copy of the file was kept; a newer one is refused by whoever opens it.
+ * The databases of a data dir (docs/formats): where they are, and in which data format. The service upgrades an older format at
+ * its start, after keeping a copy of the file; a newer one is refused on opening.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -63,7 +63,7 @@ export function copyBeforeMigration(dataDir: string, wallMs: number): string[] {
   });
 }
 
-/** One consistent copy, whoever writes meanwhile; the write-ahead log is in it. `target` must not exist. */
+/** One consistent copy, also while others write; it includes the write-ahead log. `target` must not exist. */
 export function copyDatabase(file: string, target: string): void {
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
@@ -73,7 +73,7 @@ export function copyDatabase(file: string, target: string): void {
   }
 }
 
-/** What SQLite finds wrong with a file; null when nothing is. */
+/** The integrity errors that SQLite finds in a file; null without any. */
 export function damageOf(file: string): string | null {
   const database = new DatabaseSync(file, { readOnly: true });
   try {

@@ -36,8 +36,8 @@ const fillDeadlineMs = 60_000;
 const fillRetryMs = 500;
 
 /**
- * Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. What
- * forecasts read comes first. What is filled already is not filled again, so it may be tried until it is stored.
+ * Fills the minutes before `untilMs` in which a point has no value with one value each, as far back as models look. Points that
+ * forecasts read come first. Filled minutes are skipped, so it can be repeated until all is stored.
  */
 export async function fillDemoHistory(
   history: ServiceHistory,

@@ -10,7 +10,7 @@ import { readTasks } from '../processing/commission/configuration.ts';
 const processorId = 'setpoint-forecaster';
 const host = '127.0.0.1';
 const defaultPort = 8989;
-/** One thread: the demo shares the machine with whoever tries it. */
+/** One thread: the demo shares the machine with other programs. */
 const workers = 1;
 
 /** The endpoints of the demo's processors, by id, once they listen. */

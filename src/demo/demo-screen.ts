@@ -1,4 +1,4 @@
-/** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
+/** The screen that `npm start` prints when it is ready: the running services and the first things to try. */
 import { relative } from 'node:path';
 import type { RuleSummary } from '../automation/store/rule-store.ts';
 import type { ServiceConfig } from '../bin/config.ts';

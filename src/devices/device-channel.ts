@@ -28,27 +28,27 @@ export interface CommandCounts {
   dropped: number;
 }
 
-/** What went over one channel since it was started. */
+/** The traffic of one channel since its start. */
 export interface ChannelTraffic extends CommandCounts {
   /** Values read, and values that could not be. */
   read: number;
   unread: number;
 }
 
-/** What a point that holds text said last. */
+/** The latest value of a text point. */
 export interface PointText {
   readonly index: number;
   readonly text: string;
 }
 
-/** What went wrong last at one point. */
+/** The latest error of one point. */
 export interface PointError extends DriverFailure {
   readonly index: number;
   /** Wall milliseconds. */
   readonly atMs: number;
 }
 
-/** What all channels of one device layer have in common. */
+/** The common dependencies of all channels of one device layer. */
 export interface ChannelSurroundings {
   readonly clock: Clock;
   readonly log: Log;
@@ -60,7 +60,7 @@ export interface ChannelSurroundings {
   readonly isolated: (work: () => void) => void;
 }
 
-/** What a channel is made of. */
+/** The parts of a channel. */
 export interface ChannelIdentity {
   /** Place in the tables. */
   readonly position: number;
@@ -104,7 +104,7 @@ class OpenChannel implements DeviceChannel {
   readonly #counts = { sent: 0, failed: 0, read: 0, unread: 0 };
   readonly #errors = new Map<number, PointError>();
   readonly #texts = new Map<number, string>();
-  /** What its driver still does then must not touch the tables of the next one. */
+  /** After it, the driver must not touch the tables of the next one. */
   #stopped = false;
 
   constructor({ position, serial, channel, points }: ChannelIdentity, around: ChannelSurroundings) {
@@ -168,7 +168,7 @@ class OpenChannel implements DeviceChannel {
     if (online) return;
     Atomics.store(memory.refusing, this.position, 0);
     for (const { index } of this.points) {
-      // What was accepted and not sent yet is dropped: after a reconnect it would be late.
+      // Accepted commands that were not sent yet are dropped: after a reconnect they would be late.
       taker.drop(index);
       // The device may come back with any value: the safe one is written again.
       this.#safe.unwritten(index);

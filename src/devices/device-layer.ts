@@ -38,17 +38,18 @@ export interface DeviceLayer {
   counts(): Promise<CommandCounts>;
   /** In the order of the site's channels; empty while no device thread lives. */
   traffic(): Promise<readonly ChannelTraffic[]>;
-  /** What went wrong last at each point since the device layer started. */
+  /** The latest error of each point since the device layer started. */
   errors(): Promise<readonly PointError[]>;
-  /** What points that hold text said last. */
+  /** The latest values of text points. */
   texts(): Promise<readonly PointText[]>;
   /** By position of the channel; null while no device thread lives. */
   trace(channel: number): Promise<ChannelTrace | null>;
   /** Looks through a device, between its polls: null where that cannot be done now, undefined where its driver never can. */
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   /**
-   * Reads what a changed site needs beside its file; throws an Error with one line for the operator. What is returned has the layer go
-   * on with it: channels whose settings and points are the same keep running and keep their values [points §1.3].
+   * Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. The returned
+   * function has the layer continue with it: channels whose settings and points are the same keep running and keep their values
+   * [points §1.3].
    */
   prepare(site: Site): () => Promise<void>;
   /** Ends the device thread at once and starts another one, as after a crash. */

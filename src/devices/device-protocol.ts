@@ -1,4 +1,4 @@
-/** What the main thread and the device thread say to each other; values and commands go through shared memory instead. */
+/** The messages between the main thread and the device thread; values and commands go through shared memory instead. */
 import type { Site } from '../site/site.ts';
 import type { ChannelTraffic, PointError, PointText } from './device-channel.ts';
 import type { DriverMaterials } from './driver/index.ts';

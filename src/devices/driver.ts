@@ -1,4 +1,4 @@
-/** What a driver is: one per channel. It reads points into the live table and carries out commands. */
+/** The driver interface: one driver per channel reads points into the live table and carries out commands. */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { TakenCommand } from '../points/command-slots.ts';
@@ -17,18 +17,18 @@ export interface RawReading {
   readonly text?: string;
 }
 
-/** One request and what came back, for whoever commissions the channel. */
+/** One request and its answer, for commissioning. */
 export interface DeviceExchange {
   /** Wall milliseconds of the answer, and how long it took. */
   readonly atMs: number;
   readonly durationMs: number;
   readonly request: string;
-  /** What the device sent, or why nothing came. */
+  /** The device's answer, or why there was none. */
   readonly answer: string;
   readonly result: 'answered' | 'refused' | 'no-answer';
 }
 
-/** What to look for in a device; absent members are the driver's to choose. */
+/** The scope of a scan; the driver chooses absent members. */
 export interface ScanQuestion {
   readonly unit?: number;
   readonly table?: 'holding' | 'input' | 'coil' | 'discrete';
@@ -64,7 +64,7 @@ export interface DriverFailure {
   readonly message: string;
 }
 
-/** What the device layer offers the driver of one channel. */
+/** The services of the device layer for the driver of one channel. */
 export interface DriverContext {
   /** The channel's points. */
   readonly points: readonly SitePoint[];

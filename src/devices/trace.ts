@@ -1,4 +1,4 @@
-/** The newest exchanges of a channel, kept for whoever commissions it [points §8.6]. */
+/** The newest exchanges of a channel, kept for commissioning [points §8.6]. */
 import type { DeviceExchange } from './driver.ts';
 
 /** The newest exchanges of one channel, oldest first, and how many there were of each kind. */

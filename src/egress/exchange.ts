@@ -28,7 +28,7 @@ export interface Exchange {
   readonly body: Uint8Array | null;
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** What to read of the body of such an answer. */
+  /** The wanted part of such an answer's body. */
   readonly wanted: (head: AnswerHead) => Wanted;
 }
 
@@ -112,7 +112,7 @@ function openRequest(
     rejectUnauthorized: true,
   });
   request.on('socket', (socket) => socket.once(isSecure ? 'secureConnect' : 'connect', onConnect));
-  // What comes after the exchange has ended concerns nobody.
+  // Errors after the end of the exchange are ignored.
   request.on('error', () => undefined);
   request.end(body ?? undefined);
   return request;

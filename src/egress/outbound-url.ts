@@ -1,7 +1,7 @@
 /** Addresses that a site configures for what it calls elsewhere: https, or this very machine. */
 import { isLoopbackHost } from './pinned-address.ts';
 
-/** What is wrong with the address, to be put behind its name; null when nothing is. */
+/** The error in the address, worded to follow its name; null without one. */
 export function outboundUrlFault(url: URL | null): string | null {
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'is not an http or https URL';
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';

@@ -1,4 +1,4 @@
-/** What newest misses carry into the next hours, and which hours are dark. */
+/** The effect of the newest residuals on the next hours, and which hours are dark. */
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';
 import { carryOver, learnCarry } from './carry.ts';

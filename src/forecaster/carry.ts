@@ -84,7 +84,7 @@ function clip(share: number): number {
 }
 
 export interface CarriedOver {
-  /** What to add to each step. */
+  /** The correction of each step. */
   readonly added: Float64Array;
   /** By how much each step's spread is smaller. */
   readonly spread: Float64Array;

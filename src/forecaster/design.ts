@@ -11,7 +11,7 @@ export interface Design {
   readonly hours: Float64Array;
   /** Names of the columns that are covariates as they came. */
   readonly raw: ReadonlySet<string>;
-  /** What each column was made from: a covariate's name, or one of the two below, which no covariate can have. */
+  /** The source of each column: a covariate's name, or one of the two below, which no covariate can have. */
   readonly origins: readonly string[];
 }
 

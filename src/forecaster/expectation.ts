@@ -1,6 +1,6 @@
 /**
- * What a history should have been, from its calendar and covariates alone: no past values, so that a change of level stands out
- * against it instead of being learned from within a day.
+ * The expected history, from its calendar and covariates alone: no past values, so that a level shift stands out against it
+ * instead of being learned within a day.
  */
 import { knownDesign } from './design.ts';
 import type { Ground } from './ground.ts';

@@ -1,4 +1,4 @@
-/** What a forecast rests on, in words and shares that a person can check: part of every answer. */
+/** The basis of a forecast, in words and shares that a person can check: part of every answer. */
 
 export interface Share {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Share {
 export interface Explanation {
   /** The combined models, the heaviest first. */
   readonly models: readonly Share[];
-  /** What they were given, by the error that it removes; empty for a series without covariates. */
+  /** Their inputs, by the error that each removes; empty for a series without covariates. */
   readonly inputs: readonly Share[];
   /** The level that changed; null as a rule. */
   readonly shift: ShiftSeen | null;

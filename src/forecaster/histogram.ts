@@ -51,7 +51,7 @@ export function fillHistogram(
   }
 }
 
-/** What the sibling holds: the parent less this one, in place of the parent. */
+/** The sibling's histogram: the parent less this one, in place of the parent. */
 export function subtractHistogram(parent: Histogram, own: Histogram, columnCount: number): void {
   const length = columnCount * stride;
   for (let index = 0; index < length; index++) parent[index] = (parent[index] as number) - (own[index] as number);

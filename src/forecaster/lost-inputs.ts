@@ -1,5 +1,5 @@
 /**
- * Covariates that end before the horizon does. What is not known ahead is not made up: the steps concerned are forecast by models
+ * Covariates that end before the horizon does. Unknown future values are not invented: the steps concerned are forecast by models
  * that never saw the covariate, whose bands are as wide as its loss makes them.
  */
 import { lineCells } from './ground.ts';

@@ -68,7 +68,7 @@ function forecastShifted(sample: Sample, shift: LevelShift, recall: RecallFit): 
   return { ...moved, rows };
 }
 
-/** What a closed gap still says: the weather of the days around it is half of the truth. */
+/** The weight of a closed gap: half, because the weather of the days around it tells only part of it. */
 const closedShare = 0.5;
 
 /** Steps whose inputs are lost are half forecast without those inputs, and wholly where nothing of the horizon is known. */

@@ -29,7 +29,7 @@ export interface RegressionFit {
   readonly carry: Carry;
   /** Covariates that mark the nights: dark cells are excluded from training, their forecast is zero. */
   readonly light: readonly number[];
-  /** What the forest's columns were made from, with its share of what they explain. */
+  /** The inputs of the forest's columns, each with its share of the explained variation. */
   readonly inputs: readonly Share[];
 }
 

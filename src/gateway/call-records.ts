@@ -11,7 +11,7 @@ import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { ManyRefusals, RefusalTally } from './refusal-tally.ts';
 
-/** What a record says about the request itself. */
+/** The record's part about the request itself. */
 interface RecordedCall {
   readonly correlationId: string;
   readonly traceId: string | undefined;

@@ -1,4 +1,4 @@
-/** What counts as one address, and which are proxies [identity §6]. */
+/** The grouping of client addresses, and the recognition of proxies [identity §6]. */
 import { describe, expect, test } from 'vitest';
 import { addressKey, isLoopback, proxyCheck } from './client-address.ts';
 

@@ -2,7 +2,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 
 /**
- * What counts as one address: an IPv4 address as it is, also where it is written in IPv6, and the first 64 bits of any other
+ * The key of a client address: an IPv4 address as it is, also where it is written in IPv6, and the first 64 bits of any other
  * IPv6 address, because a client usually has all the rest to itself.
  */
 export function addressKey(address: string): string {

@@ -39,7 +39,7 @@ export function refusalHeaders(fault: Fault): Record<string, string> {
   return headers;
 }
 
-/** What a caller may see of an error: a Fault as it is, anything else as an internal error without particulars. */
+/** The caller's view of an error: a Fault as it is, anything else as an internal error without details. */
 export function faultOf(error: unknown): Fault {
   return error instanceof Fault
     ? error

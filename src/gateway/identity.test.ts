@@ -410,7 +410,7 @@ describe('[identity §7.3] a token that counts no more', () => {
       ),
     ).toBe(false);
     expect(asked[0]).toEqual({ subject: 'ada', tokenId: 'id-1', issuedAtSeconds: nowSeconds });
-    // What cannot be known is refused.
+    // An unknown answer is refused.
     expect(
       await accepted(
         make(() => Promise.reject(new Error('the database is away'))),

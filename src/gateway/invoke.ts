@@ -165,7 +165,7 @@ interface Run {
   caller: Subject | null;
   /** Null until it is resolved, and where nothing needs to be. */
   resolution: Resolution | null;
-  /** What the handler adds to the terminal record. */
+  /** The handler's additions to the terminal record. */
   readonly notes: Readonly<Record<string, unknown>>;
 }
 

@@ -17,7 +17,7 @@ export interface LiveSocketParts {
   readonly messageBytesMax: number;
 }
 
-/** What is known of a client before it has said anything. */
+/** The facts about a client before its first message. */
 interface Handshake {
   /** The cookie of a session, if the connection comes from a page of the service itself. */
   readonly session: string | null;

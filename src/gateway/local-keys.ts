@@ -1,6 +1,6 @@
 /**
- * What first start writes to the data dir for identity [identity §1]: the site's own Ed25519 signing key and its
- * local tenant and project. Both are readable by the owner only.
+ * The identity files of a data dir, written at its first start [identity §1]: the site's own Ed25519 signing key and its local
+ * tenant and project. Both are readable by the owner only.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';

@@ -174,7 +174,7 @@ function parametersOf(capability: Capability, schema: TSchema, place: 'path' | '
   }));
 }
 
-/** A text that holds a whole number without leading zero is a number to whoever reads the description; null for others. */
+/** A pattern for whole numbers without leading zero is a number to readers of the description; null for others. */
 function asNumber({ pattern }: Json): Json | null {
   const digits = typeof pattern === 'string' ? /^\^\[1-9\]\[0-9\]\{0,(\d+)\}\$$/.exec(pattern)?.[1] : undefined;
   if (digits === undefined) return null;
@@ -276,7 +276,7 @@ function success(capability: Capability): Json {
   };
 }
 
-/** What a caller must be ready for, besides what can happen to any call. */
+/** The failures of a call, besides those common to all calls. */
 function failuresOf(capability: Capability): FaultCode[] {
   const takesToken = capability.permission !== null || capability.secretBody === true;
   return [

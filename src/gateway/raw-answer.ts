@@ -8,7 +8,7 @@ import { Fault } from '../base/fault.ts';
 import { correlationIdPattern, newId } from '../base/id.ts';
 import { envelopeOf, refusalHeaders } from './envelope.ts';
 
-/** What every answer carries, good or bad. */
+/** The headers of every answer, success or error. */
 export function answerHeaders(correlationId: string): Record<string, string> {
   return { 'x-correlation-id': correlationId, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 }

@@ -1,4 +1,4 @@
-/** What refusals write to the audit is bounded [audit §6]. */
+/** Audit records of refusals are bounded [audit §6]. */
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';

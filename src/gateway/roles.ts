@@ -6,7 +6,7 @@ export type Role = (typeof roles)[number];
 export interface RoleClaim {
   /** Member names from the outside in. */
   readonly path: readonly string[];
-  /** What a value of the claim gives; null when the values are the roles themselves. */
+  /** The role of each value of the claim; null when the values are the roles themselves. */
   readonly map: ReadonlyMap<string, Role> | null;
 }
 

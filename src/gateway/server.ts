@@ -123,7 +123,8 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
       requireHostHeader: false,
     },
     clientErrorHandler: (error, socket) => {
-      // What broke off is the rest of a request that has its answer: a second one would be taken for another's.
+      // The aborted part is the rest of a request that was already answered: a second answer would be taken for another
+      // request's.
       if (answeredEarly.has(socket)) socket.destroy();
       else answerRaw(socket, unreadableRequest(error.code));
     },
@@ -141,7 +142,7 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
   return fastify;
 }
 
-/** What Node would answer without a body, or not at all. */
+/** Answers that Node would give without a body, or not at all. */
 function answerOddities(fastify: FastifyInstance): void {
   fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const correlationId = correlationIdOf(request.headers['x-correlation-id']);
@@ -162,7 +163,7 @@ function answerOddities(fastify: FastifyInstance): void {
   });
 }
 
-/** What no route takes: a request without one host, a credential in the URL. */
+/** Requests that no route accepts: without exactly one host, or with a credential in the URL. */
 function checkRequest(request: FastifyRequest): void {
   const hosts = hostsIn(request.raw.rawHeaders);
   if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1'))
@@ -183,7 +184,7 @@ function hostsIn(headers: readonly string[]): number {
 declare module 'fastify' {
   interface FastifyRequest {
     correlationId: string;
-    /** Set by who traces, or from the caller's `traceparent`. */
+    /** Set by tracing, or from the caller's `traceparent`. */
     traceId: string | undefined;
     subject: Subject | null;
     /** Null before the route's own hooks. */
@@ -272,7 +273,7 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** What proxies leave behind: one on this machine speaks for callers that are not. */
+/** Headers set by proxies: a proxy on this machine passes on requests of remote clients. */
 const proxyHeaders = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via'];
 const localHost = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 

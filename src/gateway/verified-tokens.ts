@@ -1,6 +1,6 @@
 /**
- * Tokens that were verified, remembered until they end: a signature costs more than all the rest of a small answer. What may change
- * meanwhile is asked every time: whether the token has ended, and whether it is revoked.
+ * Verified tokens, remembered until they end: a signature costs more than all the rest of a small answer. Everything that can
+ * change is checked every time: whether the token has ended, and whether it is revoked.
  */
 import { hash } from 'node:crypto';
 import type { JWTPayload } from 'jose';

@@ -1,6 +1,6 @@
 /**
- * What an append writes, decided from the rows and from what is stored already [points §6.1]: which row of its instant each
- * one is, and the rollups that change. The same for both engines; the shells around it read and write.
+ * The writes of an append, decided from the rows and from the stored ones [points §6.1]: the ordinal of each row in its instant,
+ * and the rollups that change. The same for both engines; the shells around it read and write.
  */
 import type { AppendOptions, HistoryRow, SeriesId } from './historian.ts';
 import { eachSpan } from './observations.ts';
@@ -57,7 +57,7 @@ export interface ChangedRollup {
   readonly rollup: Rollup;
 }
 
-/** What one append knows of a series. */
+/** The state of a series during one append. */
 interface Touched {
   readonly stored: StoredSeries;
   newestMs: number;
@@ -148,7 +148,7 @@ function isOld(endMs: number, widthMs: number, newestMs: number): boolean {
   return endMs - widthMs < newestMs;
 }
 
-/** What `planAppend` may ask for, each once: for a store that answers in bulk. */
+/** The reads that `planAppend` may ask for, each once: for a store that answers in bulk. */
 export function askedOf(rows: readonly HistoryRow[], series: Stored['series']) {
   const instants = new Map<string, { readonly series: number; readonly eventMs: number }>();
   const rollups = new Map<string, { readonly series: number; readonly widthMs: number; readonly endMs: number }>();

@@ -24,7 +24,7 @@ export interface Span {
 export interface WindowAccumulator {
   /** All rows of one instant in `span`, in the order in which they were appended. */
   addInstant(eventMs: number, rows: readonly RawRow[], span: Span): void;
-  /** What a row that lies after `span` stands for in it. */
+  /** Adds the part of a row behind `span` that belongs to it. */
   addReach(eventMs: number, row: RawRow, span: Span): void;
   /** A rollup that lies within one cell and equals its rows. */
   addRollup(endMs: number, rollup: RollupSummary): void;
@@ -156,7 +156,7 @@ function widened(span: InstantSpan | null, eventMs: number): InstantSpan {
   return { firstMs: Math.min(span.firstMs, eventMs), lastMs: Math.max(span.lastMs, eventMs) };
 }
 
-/** What a trend shows beside the mean. */
+/** The values of a trend beside the mean. */
 class TrendReduction {
   readonly #min: Reduction;
   readonly #max: Reduction;

@@ -16,7 +16,7 @@ import {
   widestRollupMs,
 } from './rollup.ts';
 
-/** Longest span of one transaction: whoever records waits for it. */
+/** Longest span of one transaction: recording waits for it. */
 export const deletePortionMs = 6 * 3_600_000;
 
 /** A stored row. */
@@ -64,7 +64,7 @@ export function rollupsOf(
     const rollups = new Map<number, Rollup>();
     const at = (endMs: number): Rollup => {
       const rollup = rollups.get(endMs) ?? emptyRollup();
-      // What lies outside is counted in a rollup that nobody keeps.
+      // Rows outside are counted in a rollup that is not kept.
       if (endMs > afterMs && endMs <= throughMs) rollups.set(endMs, rollup);
       return rollup;
     };

@@ -103,7 +103,7 @@ export function embeddedHistorian(
       return work(store);
     } catch (error) {
       dropWriter();
-      // What cannot be opened says so in many ways; once it is open, only the database's own errors are trouble.
+      // Opening fails with many errors; once it is open, only the database's own errors are trouble.
       if (store !== undefined && !isStorageTrouble(error)) throw error;
       throw new Fault('storage-unavailable', 'cannot store the rows now; try again', { cause: error });
     }

@@ -1,4 +1,7 @@
-/** What every historian does, on either engine and on hypertables: what was known when, retention, and rollups that are used only where they may. */
+/**
+ * The contract of every historian, on either engine and on hypertables: values as known at a time, retention, and rollups that
+ * are used only where they may be.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';

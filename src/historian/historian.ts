@@ -96,7 +96,7 @@ export interface HistoryRow {
   /** Null: the point had no usable value at that moment. */
   readonly value: number | null;
   readonly quality: RecordedQuality;
-  /** What it stands for, when that is more than one observation at its event time. Means, sums and counts weigh by it. */
+  /** Its observations, when there are more than one at its event time. Means, sums and counts weigh by it. */
   readonly observations?: Observations;
 }
 

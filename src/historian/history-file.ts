@@ -45,7 +45,7 @@ function isQualityWord(word: string): word is keyof typeof recordedQuality {
   return Object.hasOwn(recordedQuality, word);
 }
 
-/** What the columns after the time are. */
+/** The meaning of the columns after the time. */
 type Columns =
   | { readonly kind: 'one'; readonly fields: 2 | 3 }
   | { readonly kind: 'several'; readonly series: readonly SeriesId[] };

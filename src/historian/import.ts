@@ -16,7 +16,7 @@ export interface ImportPlan {
   readonly once: boolean;
 }
 
-/** What a file that was checked holds. */
+/** The content of a validated file. */
 export interface CheckedFile {
   readonly rows: number;
   readonly firstMs: number | null;

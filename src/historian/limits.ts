@@ -1,4 +1,4 @@
-/** Limits of the historian; the section `history` of service.yaml. What is recorded, and for how long, is in site.yaml. */
+/** Limits of the historian; the section `history` of service.yaml. The recorded points and the retention are in site.yaml. */
 import type { Static } from 'typebox';
 import { defaultsOf, limit } from '../base/limits.ts';
 import { strict } from '../base/schema.ts';

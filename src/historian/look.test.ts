@@ -1,4 +1,4 @@
-/** What one look at the live table records [points §6.1]. */
+/** The rows recorded from one look at the live table [points §6.1]. */
 import { describe, expect, test } from 'vitest';
 import { createRuns } from '../points/live-table.ts';
 import { type QualityCode, quality } from '../site/quality.ts';

@@ -1,7 +1,7 @@
 /**
- * What to record, decided from one look at the live table [points §6.1]: readings that changed, at
- * intervals also those that did not, and one row without a value when a point becomes unavailable. The event time is the
- * moment at which the value was observed, as wall time; a reading is recorded once, and says how many observations it stands for.
+ * The rows to record, decided from one look at the live table [points §6.1]: readings that changed, at intervals also those that
+ * did not, and one row without a value when a point becomes unavailable. The event time is the moment at which the value was
+ * observed, as wall time; a reading is recorded once, with the number of observations that it stands for.
  */
 
 import type { Runs } from '../points/live-table.ts';
@@ -13,7 +13,7 @@ import { type Observations, observationsMsMax } from './observations.ts';
 
 export type RecordedPoint = Pick<SitePoint, 'index' | 'instance' | 'id' | 'maxAgeMs'>;
 
-/** What was recorded last of one point. */
+/** The last recorded row of one point. */
 interface Recorded {
   observedMs: number;
   value: number;
@@ -40,8 +40,8 @@ export function recordedPoints(points: readonly SitePoint[]): RecordedPoint[] {
 }
 
 /**
- * What became of observations that were made before this recorder began: none is stored, at the start of a service; all of `runs` are,
- * by the recorder that it follows; or it is not known which.
+ * The observations made before this recorder began: none is stored, at the start of a service; all of `runs` are, by the recorder
+ * that it follows; or it is not known which.
  */
 export type Earlier = 'unstored' | 'unknown' | Pick<Runs, 'observations' | 'runs' | 'lastMs'>;
 

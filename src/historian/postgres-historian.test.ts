@@ -101,7 +101,7 @@ describe('partitions', () => {
     expect(await historian.prune(borderMs, 5)).toBe(0);
     expect(await historian.prune(borderMs + quarterMs, 5)).toBe(15);
     expect(await exportedRows(historian, { series })).toEqual([]);
-    // What was dropped can come again.
+    // Dropped rows can be stored again.
     await historian.append([row(borderMs, 1)]);
     expect((await read(borderMs, 1)).rows).toBe(1);
   });
@@ -173,7 +173,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
     expect([await rollups(), (await exportedRows(own.historian, { series })).length]).toEqual([15, 15]);
     expect([...(await read(borderMs + quarterMs, 2, own.historian)).cells]).toEqual([Number.NaN, 15]);
     expect(await own.historian.prune(borderMs + quarterMs, 5)).toBe(15);
-    // What was dropped can come again.
+    // Dropped rows can be stored again.
     await own.historian.append([row(borderMs - 1, 1)]);
     expect((await read(borderMs, 1, own.historian)).rows).toBe(1);
   });

@@ -14,7 +14,7 @@ import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import type { ReadOptions, WindowSource } from './window.ts';
 import { windowQueries } from './window-queries.ts';
 
-/** How long whoever takes an export may look at a portion: then the server may tidy up. */
+/** The longest pause between two portions of an export: then the server may clean up. */
 const exportIdleMs = 600_000;
 
 /** As many rows of one answer as memory should hold: each portion is a journey. */

@@ -43,7 +43,7 @@ export async function appendRows(
 /** Partitions are wider than rollups and end where they end. */
 function neededTimes({ samples, rollups }: Addition): number[] {
   const times = new Map<number, number>();
-  // What a row stands for may reach back into the partition before its own.
+  // The span of a row may reach back into the partition before its own.
   for (const { endMs } of rollups) times.set(Math.ceil(endMs / partitionMs), endMs);
   for (const { row } of samples) times.set(Math.ceil(row.eventMs / partitionMs), row.eventMs);
   return [...times.values()];
@@ -97,7 +97,7 @@ async function storedSeries(connection: PostgresConnection, rows: readonly Histo
   };
 }
 
-/** What stands at the instants and in the rollups that the rows come to. */
+/** The stored rows and rollups at the instants of the new rows. */
 async function storedAlready(
   connection: PostgresConnection,
   rows: readonly HistoryRow[],
@@ -266,7 +266,7 @@ export async function pruneWhole(
 ): Promise<number> {
   const { run } = connection;
   const limitMs = pruneLimitMs(beforeMs);
-  // Whoever reads is not made to wait behind this for long.
+  // Readers must not wait behind this for long.
   await run(`SET LOCAL lock_timeout TO ${Math.max(1, lockWaitMs)}`);
   let removed = 0;
   for (const number of (await oldPartitions(run, limitMs)).slice(0, partitionsMax))

@@ -1,4 +1,4 @@
-/** What the main thread and the historian thread say to each other; live values come through shared memory. */
+/** The messages between the main thread and the historian thread; live values go through shared memory. */
 
 import type { LogLevel } from '../base/log.ts';
 import { quality } from '../site/quality.ts';

@@ -38,7 +38,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
     },
     prune: (beforeMs, rowsMax) => counted(historian.prune(beforeMs, rowsMax)),
   };
-  /** What has begun is stored, and what follows from that has begun. */
+  /** Waits until pending writes are stored and their follow-ups have begun. */
   const settled = async (): Promise<void> => {
     do await new Promise((resolve) => setImmediate(resolve));
     while (state.storing > 0);

@@ -107,7 +107,7 @@ class RowQueue {
   readonly #log: Log;
   readonly #counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
   #waiting: HistoryRow[] = [];
-  /** What an append is storing now, older than all that waits. */
+  /** The rows of the append in progress, older than all that wait. */
   #storing: readonly HistoryRow[] = [];
   #turn: Promise<boolean> | undefined;
   #failing = false;

@@ -62,7 +62,7 @@ class RestartedRecording implements Recording {
   async renew(): Promise<void> {
     const { observations, runs, lastMs } = this.#parts.setup().memory.runs;
     this.#past = { ...(await this.#end(true)), waiting: 0 };
-    // What is observed until the next one looks is not counted.
+    // Observations until the next recorder's first look are not counted.
     const earlier = { observations: observations.slice(), runs: runs.slice(), lastMs: lastMs.slice() };
     if (!this.#ended) this.#begin(earlier);
   }

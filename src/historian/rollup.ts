@@ -22,7 +22,7 @@ export interface Rollup {
   weight: number;
   /** Of the observations. */
   sum: number;
-  /** What rounding took from `sum`. */
+  /** The rounding error of `sum`. */
   sumLow: number;
   min: number;
   max: number;
@@ -65,7 +65,7 @@ export function roundingLoss(a: number, b: number): number {
   return a - (sum - b2) + (b - b2);
 }
 
-/** Counts a row that lies in the rollup. What it stands for is added by `addObservations`. */
+/** Counts a row of the rollup's span. Its observations are added by `addObservations`. */
 export function addRow(rollup: Rollup, row: HistoryRow, duplicate: boolean): void {
   rollup.rowCount++;
   if (row.value !== null) rollup.valueCount++;
@@ -130,7 +130,7 @@ export function rowInRange(value: number, range: SeriesRange): boolean {
   return range.integer !== true || Number.isInteger(value);
 }
 
-/** What a windowed read takes of one rollup: only the columns that it needs, which is what makes it quick. */
+/** The columns of a rollup that a windowed read needs, and no others, which makes it quick. */
 export interface RollupSummary {
   readonly rowCount: number;
   /** Observations of a number. */
@@ -139,7 +139,7 @@ export interface RollupSummary {
   readonly lastMs: number;
   /** `rollupFlags`, and `cutFlag`. */
   readonly flags: number;
-  /** What the asked aggregation gives over the rows of the rollup; a sum for a mean. */
+  /** The aggregate over the rows of the rollup; a sum for a mean. */
   readonly value: number;
   /** Asked for when there is a range. */
   readonly min: number;
@@ -159,6 +159,6 @@ export function equalsRows(
   if ((flags & (rollupFlags.duplicates | cutFlag)) !== 0) return false;
   if (range === undefined || weight === 0) return true;
   if (range.integer === true && (flags & rollupFlags.fractions) !== 0) return false;
-  // What holds for the least and the greatest holds for all between; whether those are whole was asked above.
+  // If the minimum and the maximum are in range, all values are; whether those are whole was checked above.
   return rowInRange(min, range) && rowInRange(max, range);
 }

@@ -1,13 +1,13 @@
 /**
- * What a windowed read asks of a history [data-processing §4.2], the same of both engines. Each query finds its series
- * itself, which spares a server a journey.
+ * The queries of a windowed read [data-processing §4.2], the same for both engines. Each query finds its series itself, which
+ * saves a round trip to a server.
  */
 import { sql } from 'kysely';
 import type { SeriesId, WindowRequest } from './historian.ts';
 import { cutFlag, type RollupSummary } from './rollup.ts';
 import { answerOf, type HistoryQueries, type NamedQuery, type Places } from './store/history-database.ts';
 
-/** What names a series in a query; a kind is a number there, as all values of queries are. */
+/** The members that identify a series in a query; a kind is a number there, as all values of queries are. */
 export const seriesNames = ['instance', 'kind', 'point'] as const;
 export type SeriesName = (typeof seriesNames)[number];
 
@@ -29,7 +29,7 @@ export function seriesQuery(query: HistoryQueries, at: Places<SeriesName>) {
     .where('point', '=', at.point);
 }
 
-/** What a read takes of a row, in this order. */
+/** The columns of a row that a read needs, in this order. */
 export const rowColumns = ['event_ms', 'ingested_ms', 'value', 'quality', 'observations', 'since_ms'] as const;
 
 /** Where a row of the query `rows` has its ordinal. */

@@ -1,4 +1,4 @@
-/** What a server owes its answers to, by what passes its transport [platform §8]. */
+/** Requests that a server has not answered yet, by the messages on its transport [platform §8]. */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';

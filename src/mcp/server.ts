@@ -124,7 +124,7 @@ async function personAgrees(server: Server, tool: Tool, given: Arguments, signal
   return action === 'accept' && content?.['agreed'] === true;
 }
 
-/** The confirmation is the client's to say. What is confirmed by the header alone has no body when nothing is left of it. */
+/** The client sends the confirmation. An operation confirmed by the header alone has no body when no member is left. */
 function bodyOf(capability: Capability, given: Arguments): { readonly body?: Arguments } {
   const schema = bodyObject(capability.body);
   if (schema === null) return {};

@@ -1,7 +1,7 @@
 /**
- * The tools of the tool protocol [platform §8], derived from the operations: none is written by hand, so none
- * is forgotten. What the contract forbids is left out by a rule, not by a list: data processing [platform §8], what
- * takes a credential, what answers text instead of an object.
+ * The tools of the tool protocol [platform §8], derived from the operations: none is written by hand, so none is forgotten.
+ * Operations that the contract excludes are left out by a rule, not by a list: data processing [platform §8], operations that
+ * take a credential, and those that answer text instead of an object.
  */
 import type { Capability } from '../api/capability.ts';
 import { bodyObject, membersOf, plainSchema } from '../api/plain-schema.ts';
@@ -57,7 +57,7 @@ function toolOf(capability: Capability): Tool {
     annotations: {
       title: capability.summary,
       readOnlyHint: isQuery,
-      // What can be undone by nobody, or moves something in the plant.
+      // Irreversible operations, and those that move equipment.
       destructiveHint: !isQuery && (capability.risk === 'high' || capability.risk === 'critical'),
       idempotentHint: capability.idempotent,
       openWorldHint: false,

@@ -6,7 +6,7 @@ import { valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Site } from '../site/site.ts';
 
-/** What the device layer knows; the lists are empty on a standby. */
+/** The device layer's state of the channels; the lists are empty on a standby. */
 export interface ChannelKnowledge {
   readonly states: readonly { readonly id: string; readonly state: ChannelState }[];
   readonly traffic: readonly ChannelTraffic[];

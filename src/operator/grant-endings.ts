@@ -29,7 +29,7 @@ export function recordGrantEndings(parts: GrantEndingsParts): GrantEndings {
 
 class RetriedEndings implements GrantEndings {
   readonly #parts: GrantEndingsParts;
-  /** What is not recorded yet, by id: an engine that starts again tells of the same ends. */
+  /** Ends that are not recorded yet, by id: a restarted engine reports the same ends again. */
   readonly #waiting = new Map<string, EndedGrant>();
   #working = false;
   #timer: Timer | undefined;

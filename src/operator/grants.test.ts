@@ -1,4 +1,4 @@
-/** What may be asked of an actuator [points §7.1], [points §7.2]. */
+/** Requests for an actuator [points §7.1], [points §7.2]. */
 import { describe, expect, test } from 'vitest';
 import { testCatalogue } from '../testing/site-builder.ts';
 import { limitOf, overrideOf } from './grants.ts';

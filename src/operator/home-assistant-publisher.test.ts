@@ -1,4 +1,4 @@
-/** What is said to Home Assistant, and when [points §3.5]. */
+/** The messages to Home Assistant, and their times [points §3.5]. */
 import { expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';

@@ -31,7 +31,7 @@ export class HomeAssistantPublisher {
   readonly #open: (onConnect: () => void) => Outlet;
   /** While this process controls: of two that share a site only one says that it is there. */
   #outlet: Outlet | undefined;
-  /** What the broker keeps, by topic. */
+  /** The retained messages of the broker, by topic. */
   #said = new Map<string, string>();
   #timer: Timer | undefined;
   #stopped = false;
@@ -72,7 +72,7 @@ export class HomeAssistantPublisher {
     const [now, texts, rules] = await Promise.all([sample(), devices.texts(), this.#rules()]);
     const held = new Map(texts.map(({ index, text }) => [index, text]));
     const messages = new Map([...discoveryMessages(site, rules), ...stateMessages(site, now, held, rules)]);
-    // What the outlet does not take now is said in the next round.
+    // Messages that the outlet does not accept now go in the next round.
     for (const [topic, payload] of messages)
       if (this.#said.get(topic) !== payload && outlet.publish(topic, payload)) this.#said.set(topic, payload);
     // Nothing kept is how the sensor of a deleted rule goes away.

@@ -15,10 +15,10 @@ export interface PointFilter {
   readonly search?: string;
 }
 
-/** What is beside the values: errors of devices, and who holds each action point. */
+/** Facts beside the values: errors of devices, and the owner of each action point. */
 export interface PointKnowledge {
   readonly errors: ReadonlyMap<number, PointError>;
-  /** What points that hold text say. */
+  /** The values of text points. */
   readonly texts: ReadonlyMap<number, string>;
   /** Null while no engine answers. */
   readonly authority: ReadonlyMap<number, PointAuthority> | null;

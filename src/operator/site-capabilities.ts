@@ -58,7 +58,7 @@ export function siteCapabilities(parts: SiteOperatorParts): HandledCapability[] 
   ];
 }
 
-/** A file that is not valid is what somebody who asks for changes wants to know: no refusal. */
+/** An invalid file is a finding of this query, not a refusal. */
 async function changes({ reload: site }: SiteOperatorParts): Promise<Answer> {
   try {
     return success(await site.changes());

@@ -38,7 +38,7 @@ export function useCase<Result, More extends readonly unknown[]>(
   return Object.freeze(Object.assign(call, { contract }));
 }
 
-/** What every query has in common: it changes nothing, so it may be repeated at any time without a record. */
+/** The common part of every query: it changes nothing, so it may be repeated at any time without a record. */
 export function queryContract(
   contract: Pick<ApplicationContract, 'name' | 'summary' | 'risk' | 'permission'>,
 ): ApplicationContract {
@@ -53,7 +53,7 @@ export function queryContract(
   });
 }
 
-/** What every command has in common: audited, keyed and bounded in time. */
+/** The common part of every command: audited, keyed and bounded in time. */
 export function commandContract(
   contract: Pick<ApplicationContract, 'name' | 'summary' | 'risk' | 'permission' | 'confirmation' | 'subjectKind'>,
 ): ApplicationContract {

@@ -48,7 +48,7 @@ const identity = {
   subjectId: contextIdentifier,
 };
 
-// Whoever issued them may grant what is none of ours, in an alphabet of their own.
+// An issuer may grant permissions that are not ours, in an alphabet of their own.
 const permissions = Type.Array(Type.String({ pattern: /^[!-~]{1,128}$/ }), {
   maxItems: platformLimits.permissions_max,
 });
@@ -107,7 +107,7 @@ export function decodeCommandContext(contract: ApplicationContract, value: unkno
 
 /** Scope and subject of a context that is otherwise wrong: enough to record the refusal where it belongs. */
 export function decodeWho(value: unknown): Pick<QueryContext, 'scope' | 'subject'> | null {
-  // The rest of it may be anything: who calls wrongly is recorded, however wrong the call is.
+  // The rest of it may be anything: the caller is recorded, however invalid the call is.
   const who = decodeIdentity(ownMembers(value, Object.keys(identity)));
   return who === null ? null : whoOf(who);
 }

@@ -1,11 +1,11 @@
 /**
- * What a command leaves behind besides its aggregate: a receipt for late retries, an audit event and an outgoing event. A
- * store takes all of them in one commit or none.
+ * The journal of a command besides its aggregate: a receipt for late retries, an audit event and an outgoing event. A store takes
+ * all of them in one commit or none.
  */
 import type { AuditEntry } from '../audit/event.ts';
 import type { CallSubject, Scope } from './call-context.ts';
 
-/** What a retry with the same key gets, and by what it is recognised as the same request. */
+/** The answer to a retry with the same key, and the identity by which the request is recognised. */
 export interface Receipt<Result> {
   readonly scope: Scope;
   readonly idempotencyKey: string;
@@ -15,7 +15,7 @@ export interface Receipt<Result> {
   readonly result: Result;
 }
 
-/** For whoever relays what happened to the world outside, at least once, in commit order. */
+/** For relays to external systems, at least once, in commit order. */
 export interface OutgoingEvent<Data> {
   readonly eventId: string;
   readonly type: string;

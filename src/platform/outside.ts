@@ -1,6 +1,6 @@
 /**
- * Calls to the outside: each has a deadline and a signal, and how it ended is a tagged value. What was called may continue
- * after its deadline; its late answer or error is dropped.
+ * Outbound calls: each has a deadline and a signal, and its outcome is a tagged value. The callee may continue after the
+ * deadline; its late answer or error is dropped.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';

@@ -30,7 +30,7 @@ export interface CommandUse<Input, Result, Success> {
   decodeInput(value: unknown): Input | null;
   /** Identifies the row within the scope. */
   resourceId(input: Input): string;
-  /** What makes two requests the same; free of secrets. */
+  /** The members by which two requests are the same; free of secrets. */
   identity(input: Input): Readonly<Record<string, unknown>>;
   findReceipt(scope: Scope, idempotencyKey: string): Promise<Receipt<Result> | null>;
   /** The answer to a retry. */
@@ -112,7 +112,7 @@ export function callStore<T>(parts: CommandParts, what: string, call: () => Prom
   return callOutside({ ...parts, what, deadlineMs: parts.limits.store_deadline_ms, call });
 }
 
-/** What the store keeps beside the changed aggregate. */
+/** The journal that the store writes with the changed aggregate. */
 export function journalOf<Input, Result, Data>(
   parts: CommandParts,
   command: ContractCommand<Input>,

@@ -129,7 +129,7 @@ export interface CommandTaker {
   take(index: number): TakenCommand | null;
   /** Empties the slot of one point without sending what is in it. */
   drop(index: number): void;
-  /** What the driver reported of a command that it took. */
+  /** The driver's report on a command that it took. */
   report(index: number, serial: number, written: boolean): void;
   /** Commands of one point that were emptied unsent. */
   dropped(index: number): number;

@@ -46,7 +46,7 @@ export interface PointMemory {
   /** Value and monotonic ms of the command that was accepted last. */
   readonly commandedValue: Float64;
   readonly commandedMs: Float64;
-  /** What became of a command, written by the device layer: its number, then its `outcome`. */
+  /** The result of a command, written by the device layer: its number, then its `outcome`. */
   readonly outcomeSerial: Int32;
   readonly outcome: Int32;
   /** Safe values that the device layer wrote of itself. */

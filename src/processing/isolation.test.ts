@@ -1,6 +1,6 @@
 /**
- * What a processor may learn, and what a process call may change [data-processing §7], [data-processing §5.1]:
- * the raw bytes of a request, and the state of the site before and after.
+ * The information that reaches a processor, and the effects of a process call [data-processing §7], [data-processing §5.1]: the
+ * raw bytes of a request, and the state of the site before and after.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';

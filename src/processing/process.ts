@@ -81,7 +81,7 @@ async function completeFrame(call: ProcessCall, parts: ProcessParts, signal: Abo
   }
 }
 
-/** What is sent to a processor: the frame and its correlation; never the subject, its address or its permissions. */
+/** The request to a processor: the frame and its correlation; never the subject, its address or its permissions. */
 function requestOf(
   { route, options, callerId, arrivedWallMs }: ProcessCall,
   frame: NormalisedFrame,

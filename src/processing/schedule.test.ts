@@ -1,4 +1,4 @@
-/** [data-processing §8] forecasts that run by themselves: when, what they ask, and who runs them. */
+/** [data-processing §8] scheduled forecasts: their times, their requests, and their subject. */
 import { describe, expect, test } from 'vitest';
 import type { ProcessTaskRequest } from '../api/processing.ts';
 import { Fault } from '../base/fault.ts';

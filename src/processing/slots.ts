@@ -2,7 +2,7 @@
 import { Fault } from '../base/fault.ts';
 import type { CommissionedRoute } from './commission/commissioned.ts';
 
-/** Advice to whoever is refused [data-processing §5.4]. */
+/** Retry advice for refused callers [data-processing §5.4]. */
 const busyRetryMs = 250;
 
 export interface RouteSlots {

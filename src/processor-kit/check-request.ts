@@ -1,6 +1,6 @@
 /**
- * What a processor does with a request before it works on it: the validation order of [processor §4] as one function, whose answer
- * is the accepted request or the error envelope to send back [processor §5].
+ * A processor's checks before it works on a request: the validation order of [processor §4] as one function, which returns the
+ * accepted request or the error envelope to send back [processor §5].
  */
 import type { ArtifactRef } from '../api/processing.ts';
 import { beyondTask } from '../contract/kind/forecast-options.ts';
@@ -20,7 +20,7 @@ export interface ReceivedRequest {
   readonly body: Uint8Array;
 }
 
-/** What a processor takes, for whoever receives requests. */
+/** The limits of a processor for requests. */
 interface ReceiverLimits {
   readonly max_request_bytes: number;
   readonly max_frame_cells: number;
@@ -85,7 +85,7 @@ function refused(code: ProcessorErrorCode, issue?: WireIssue, requestId = ''): R
   return { ok: false, refusal: processorRefusal(code, { requestId, ...(issue !== undefined && { issue }) }) };
 }
 
-/** What the headers and the length alone say. */
+/** The faults in the headers and the length alone. */
 function transportFault({ headers, body }: ReceivedRequest, receiver: Receiver): ProcessorErrorCode | null {
   const denied = receiver.bearerToken === null ? null : bearerFault(headers['authorization'], receiver.bearerToken);
   if (denied !== null) return denied;

@@ -35,7 +35,7 @@ interface Limit extends GrantFacts {
 /** Authority over one point that a person was given, with an end. */
 export type Grant = Override | Limit;
 
-/** What a point may be set to now, and which limit gives each bound. */
+/** The allowed range of a point now, and the limit behind each bound. */
 export interface Bounds {
   readonly low: number;
   readonly high: number;
@@ -49,7 +49,7 @@ interface BoundSource {
   readonly untilMs: number | null;
 }
 
-/** What may be written in place of a value, and the limit that changed it. */
+/** The value to be written in place of another, and the limit that changed it. */
 export interface Permitted {
   readonly value: number;
   readonly limitedBy: BoundSource | null;
@@ -194,7 +194,7 @@ export class Authority {
   }
 }
 
-/** What is written in place of `value` within the bounds: a step inside them, or where none lies inside, the bound itself. */
+/** The value to be written in place of `value` within the bounds: a step inside them, or where none lies inside, the bound itself. */
 function bounded(value: number, point: PointFacts, { low, high }: Pick<Bounds, 'low' | 'high'>): number {
   if (value >= low && value <= high) return value;
   const bound = value > high ? high : low;

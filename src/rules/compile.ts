@@ -56,7 +56,7 @@ export interface CompiledWrite {
   readonly slot: number;
   readonly run: Run;
 }
-/** What the record says of a switch, by the output it took. */
+/** The record's details of a switch, by the output it took. */
 interface SwitchDetails {
   readonly type: NodeType;
   /** `result` is null for a branch that was not tried. */
@@ -96,7 +96,7 @@ interface Recall {
 
 export type EvaluationStatus = 'evaluated' | 'missing-input' | 'not-finite';
 
-/** What all runs have in common that visit the same nodes, decide the same and end the same. */
+/** The common part of all runs that visit the same nodes, decide the same and end the same. */
 export interface Trail {
   readonly status: EvaluationStatus;
   readonly positions: readonly number[];
@@ -105,7 +105,7 @@ export interface Trail {
   readonly path: readonly string[];
   readonly matched: string | null;
   readonly details: Readonly<Record<string, unknown>>;
-  /** What the visited nodes declare, in order, without the node that ended the run. */
+  /** The names that the visited nodes declare, in order, without the node that ended the run. */
   readonly declared: CompiledNode['declared'];
 }
 
@@ -129,7 +129,7 @@ export interface CompiledRule {
   /** Indexes of every point written. */
   readonly writtenPoints: readonly number[];
   readonly frame: Frame;
-  /** What the last runs had in common, so that equal ones share it in their records. */
+  /** The trails of the latest runs, shared by the records of equal ones. */
   readonly trails: Trail[];
 }
 
@@ -150,7 +150,7 @@ export function* compileSteps(source: RuleSource, topology: Topology, catalogue:
     topology.start_node,
     new Map([...topology.nodes].map(([id, node]) => [id, { node }])),
   );
-  // What no wire leads to never runs; without it, the start node comes first in topological order.
+  // Unreachable nodes never run; without them, the start node comes first in topological order.
   const live = new Map([...topology.nodes].filter(([id]) => reachable.has(id)));
   const binding = new Binding({ ...topology, nodes: live }, catalogue);
   const nodes: CompiledNode[] = [];

@@ -1,6 +1,6 @@
 /**
- * What a change of a rule means [rules §1.5]: which settings, nodes, wires and actuators differ, by node id. A move or a label is no
- * change of logic.
+ * The meaning of a rule's change [rules §1.5]: which settings, nodes, wires and actuators differ, by node id. A move or a label
+ * is no change of logic.
  */
 import { type Fields, isFields } from './issues.ts';
 import type { NodeParts, Write } from './node/parts.ts';
@@ -40,10 +40,7 @@ interface WireEnd {
 
 type NodeHead = Pick<NodeChange, 'id' | 'label'>;
 
-/**
- * What becomes of the writes to an action point: written now, not any more, another value, or the same value where a node on the way
- * to the write differs.
- */
+/** The change of the writes to an action point: added, removed, another value, or the same value behind a changed node. */
 interface ActuatorChange {
   readonly instance: number;
   readonly point: number;
@@ -197,7 +194,7 @@ function wiresBeyond(nodes: ReadonlyMap<string, NodeParts>, others: ReadonlyMap<
   );
 }
 
-/** What is neither a node nor a wire: edges, view, metadata. */
+/** Everything but nodes and wires: edges, view, metadata. */
 function drawingOf(flow: unknown): unknown {
   if (!isFields(flow)) return null;
   const { nodes: _, ...rest } = flow;

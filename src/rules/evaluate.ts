@@ -18,7 +18,7 @@ import type {
 } from './compile.ts';
 import type { RuleState } from './state.ts';
 
-/** What an evaluation found; reused from run to run, so read it before the next one. */
+/** The result of an evaluation; reused from run to run, so read it before the next one. */
 export interface Plan {
   status: EvaluationStatus;
   /**
@@ -132,7 +132,7 @@ function visit(node: CompiledNode, position: number, rule: CompiledRule, plan: P
   return node.next;
 }
 
-/** What a node does before it decides or writes. Sets `plan.status` when the run must end here. */
+/** The steps of a node before it decides or writes. Sets `plan.status` when the run must end here. */
 function prepare(node: CompiledNode, rule: CompiledRule, plan: Plan): void {
   const { frame } = rule;
   const { reads, parameters, assignments, before } = node;

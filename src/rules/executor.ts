@@ -15,7 +15,7 @@ import { errorOf, trailOf, variableValues } from './run-record.ts';
 import type { RuleState } from './state.ts';
 import { settled } from './step.ts';
 
-/** What a run is called and how it is timed; made by the engine. */
+/** Identity and time of a run; made by the engine. */
 export interface RunContext {
   readonly executionId: string;
   readonly correlationId: string;
@@ -97,7 +97,7 @@ function outcomeOf(plan: Plan, error: RunError | null, actions: number): Outcome
   return actions > 0 ? 'acted' : 'no_action';
 }
 
-/** What would be written, as far as the rule alone decides that. */
+/** The write that the rule alone decides, before anything outside it. */
 function shadowed(plan: Plan, index: number): ActionRecord {
   const { nodeId, point, value } = plannedAt(plan, index);
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');

@@ -21,7 +21,7 @@ export interface ParsedNode {
   readonly contentPath: string;
 }
 
-/** What the document holds but could not be read: an issue names it already, and nothing else is blamed for it. */
+/** Unreadable parts of the document: an issue names them already, and no further error is reported for them. */
 export interface Unread {
   /** Nodes by id, with what they say their type is. */
   readonly nodes: ReadonlyMap<string, unknown>;
@@ -173,7 +173,7 @@ interface Step {
   readonly declares: string | undefined;
 }
 
-/** What a node declares and uses, in the order in which it happens. */
+/** The declarations and uses of a node, in order of execution. */
 function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
   const { variables, parameters, assignments, branches, writes }: NodeParts = node;
   const computed = nodeKind(node.type).computed?.(node);
@@ -262,7 +262,7 @@ function* checkVariables(
 }
 
 interface Declared {
-  /** What arrives at the node. */
+  /** The names that are declared on arrival at the node. */
   readonly isDeclared: (name: string) => boolean;
   /** Everything that some node declares. */
   readonly names: readonly string[];

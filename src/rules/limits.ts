@@ -36,7 +36,7 @@ export const storedFlowLimits: FlowLimits = {
   ...flowLimits,
   nodeBytesMaximum: 2 * flowLimits.nodeBytesMaximum,
   listMaximum: 2 * flowLimits.listMaximum,
-  // What is stored runs, whatever the limit is now.
+  // Stored rules run, whatever the limit is now.
   windowSamplesMaximum: Number.POSITIVE_INFINITY,
 };
 

@@ -10,7 +10,7 @@ import type { FlowLimits } from './limits.ts';
 import type { Assignment, Branch, ParameterRead, VariableRead, Write } from './node/parts.ts';
 import { settled, withinPoint } from './step.ts';
 
-/** What content readers need besides the reader. */
+/** The context of content readers besides the reader. */
 export interface ContentContext {
   readonly catalogue: SiteCatalogue;
   readonly limits: FlowLimits;

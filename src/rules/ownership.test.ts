@@ -1,4 +1,4 @@
-/** The account of who held a point, at its limits [points §7.3]. */
+/** The ownership history of a point, at its limits [points §7.3]. */
 import { describe, expect, test } from 'vitest';
 import { contendersMaximum, type Owner, Ownership, turnsPerMinute } from './ownership.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Who holds each action point, since when, and who was refused meanwhile [points §7.3]. Pure; the engine stores the segments.
- */
+/** The owner of each action point, since when, and the writers refused meanwhile [points §7.3]. Pure; the engine stores the segments. */
 import type { ClockTimes } from './authority.ts';
 
 type OwnerKind = 'limit' | 'override' | 'rule' | 'safe' | 'none';

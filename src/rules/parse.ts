@@ -120,7 +120,7 @@ function* readNodes(
   return { nodes, unread: { nodes: unreadNodes, names: unreadNames } };
 }
 
-/** What a node says that it is, in either dialect. */
+/** The declared type of a node, in either dialect. */
 function typeOf(fields: Fields): unknown {
   return fields.type === 'custom' && isFields(fields.data) ? fields.data.type : fields.type;
 }
@@ -288,6 +288,6 @@ function readContent(
   const writes = has('writes') ? { writes: readWrites(reader, context, true) } : {};
   const wires = readWires(reader, context.limits, own?.outputs ?? outputs);
   if (own === undefined) return undefined;
-  // What a kind reads is the content of a node of its type: the union follows from the registry.
+  // Each kind reads the content of a node of its type: the union follows from the registry.
   return { type, ...variables, ...assignments, ...own.content, ...writes, wires } as TopologyNode;
 }

@@ -1,4 +1,4 @@
-/** What a rule does with a point [points §8.4]. */
+/** A rule's use of a point [points §8.4]. */
 import { expect, test } from 'vitest';
 import { topologyOf } from '../automation/rule-document.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';

@@ -1,4 +1,4 @@
-/** What a rule does with one point: whether it reads it, what it compares it with, and which nodes write it [points §8.4]. */
+/** A rule's use of one point: whether it reads it, what it compares it with, and which nodes write it [points §8.4]. */
 import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { BinaryOperator, ExpressionNode } from './expression/parse.ts';
 import type { NodeParts, VariableRead } from './node/parts.ts';

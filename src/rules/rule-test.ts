@@ -37,7 +37,7 @@ export interface RuleTest {
   readonly given: readonly (PointRef & { readonly value: number | null })[];
   /** Values of the site's parameters during this test; the others are those in force. */
   readonly parameters?: Readonly<Record<string, number>> | undefined;
-  /** What is absent is not compared. */
+  /** Absent members are not compared. */
   readonly then: {
     readonly outcome?: Outcome | undefined;
     /** All accepted writes, in any order; of several to one point the last. */
@@ -68,7 +68,7 @@ export function untested({ name }: RuleTest, differences: readonly TestDifferenc
   return { name, passed: false, differences, outcome: null, error: null, writes: [] };
 }
 
-/** What the test names and the site does not have. */
+/** Names in the test that the site does not have. */
 export function unknownInTest(test: RuleTest, catalogue: SiteCatalogue): TestDifference[] {
   const points = test.given.flatMap((ref, index) =>
     catalogue.point(ref) === undefined

@@ -1,7 +1,7 @@
 /**
- * What the record of a run says beside its actions [rules §7.4]: path, condition, values, details and error,
- * read from the plan right after the evaluation. What runs along the same nodes have in common is one frozen object, shared
- * by all their records: records are read, never changed.
+ * The record of a run without its actions [rules §7.4]: path, condition, values, details and error, read from the plan right
+ * after the evaluation. The common part of runs along the same nodes is one frozen object, shared by all their records: records
+ * are read, never changed.
  */
 import type { CompiledNode, CompiledRule, Trail } from './compile.ts';
 import type { Plan } from './evaluate.ts';
@@ -109,7 +109,7 @@ function endedValues(node: CompiledNode, slots: Float64Array, plan: Plan, values
     values[name] = isMissing && plan.missing.includes(name) ? null : finiteOrNull(slots[slot]);
 }
 
-/** What the visited node decided; null for one that decides nothing, and for the one at which the run ended. */
+/** The decision of the visited node; null for a node that decides nothing, and for the one at which the run ended. */
 export function outputOf(
   rule: CompiledRule,
   plan: Plan,

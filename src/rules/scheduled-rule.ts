@@ -19,7 +19,7 @@ export interface ScheduledRule {
   readonly points: readonly SubscribedPoint[];
 }
 
-/** What is remembered of one rule between runs. */
+/** The memory of one rule between runs. */
 export interface RuleMemory {
   lastScheduledMs: number;
   lastTriggerMs: number;

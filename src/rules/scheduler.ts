@@ -36,7 +36,7 @@ export interface SchedulerLimits {
 }
 
 export interface Scheduler {
-  /** Takes up rules, new or edited, and lets others go. What a rule remembers outlives an edit that leaves its trigger alone. */
+  /** Takes up new and edited rules, and removes others. The memory of a rule outlives an edit that leaves its trigger alone. */
   change(rules: readonly ScheduledRule[], removed: readonly number[]): void;
   /** One change event: the value that was written to a point, and whether it is usable. */
   observe(pointIndex: number, value: number, usable: boolean, nowMs: number): void;
@@ -48,7 +48,7 @@ export interface Scheduler {
   explain(ruleId: number, snapshot: Snapshot): RuleExplanation;
   exportState(ruleId: number, nowMs: number, wallMs: number): StoredSchedule | null;
   /**
-   * What of the state must be stored at once when it changes, as text: a cooldown, an anchor, a gate or an interval that
+   * The part of the state that must be stored at once when it changes, as text: a cooldown, an anchor, a gate or an interval that
    * lasts longer than `flushMs`. The rest may be older by that after a crash.
    */
   urgentState(ruleId: number, flushMs: number): string;
@@ -177,7 +177,7 @@ class RuleScheduler implements Scheduler {
     if (run.acted) memory.lastActedMs = run.endedMs;
     rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
     entry.changed = -1;
-    // What it waited for is consumed.
+    // The awaited change is consumed.
     this.#waiting.delete(entry);
   }
 
@@ -332,7 +332,7 @@ function noteAll(entry: Entry, snapshot: Snapshot): void {
   }
 }
 
-/** What the record says of why the rule ran. */
+/** The trigger in the record of a run. */
 function runTrigger({ rule, kind, changed }: Entry): RunTrigger {
   const { type } = kind;
   // An index of -1 would make the array lookup slow.

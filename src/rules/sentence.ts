@@ -8,7 +8,7 @@ import type { Topology } from './topology.ts';
 import { type Trigger, triggerKind } from './trigger/index.ts';
 import { effectiveTrigger } from './trigger/parse.ts';
 
-/** What a sentence is about. */
+/** The subject of a sentence. */
 export interface ToldRule {
   readonly trigger: Trigger | null;
   readonly cooldown_ms: number;
@@ -45,7 +45,7 @@ interface Telling extends Teller {
   readonly count: { clauses: number };
 }
 
-/** What follows from a node; a node with two ways to it appears on both. */
+/** The effects of a node; a node with two paths to it appears on both. */
 function effects(telling: Telling, id: string, on: ReadonlySet<string>): string {
   const node = telling.topology.nodes.get(id);
   if (node === undefined || on.has(id)) return '';

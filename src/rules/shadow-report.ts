@@ -9,7 +9,7 @@ export type ReportedRun = Pick<ExecutionRecord, 'started_at' | 'actions_executed
 interface ActuatorDifference {
   readonly instance: number;
   readonly point: number;
-  /** What was to be written; null where nothing was. */
+  /** The value to be written; null without one. */
   readonly shadow: number | null;
   readonly live: number | null;
 }

@@ -7,7 +7,7 @@ import type { ExpressionNode } from './expression/parse.ts';
 /** How many comparisons of parts a flow's branches may take together: some milliseconds, whatever they look like. */
 export const comparisonsMaximum = 100_000;
 
-/** What is left of `comparisonsMaximum`; when it is used up, the answer is no. */
+/** The remainder of `comparisonsMaximum`; when it is used up, the answer is no. */
 export interface Budget {
   comparisons: number;
 }

@@ -1,4 +1,4 @@
-/** What a rule remembers over edits and restarts [rules §4.6], [rules §5.2]. */
+/** The memory of a rule over edits and restarts [rules §4.6], [rules §5.2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue, testSnapshot } from '../testing/site-builder.ts';

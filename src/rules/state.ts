@@ -1,6 +1,6 @@
 /**
- * What a rule remembers from run to run: the memory of each stateful call site and period delta ([rules §5.2],
- * [rules §4.6]). State belongs to one call site of one node and is dropped when that node is edited.
+ * The memory of a rule from run to run: that of each stateful call site and period delta ([rules §5.2], [rules §4.6]). State
+ * belongs to one call site of one node and is dropped when that node is edited.
  */
 
 import type { StatefulName } from './expression/function-table.ts';
@@ -46,8 +46,8 @@ export function exportRuleState(rule: HasSites, state: RuleState): StoredRuleSta
 }
 
 /**
- * What of the memories must be stored at once when it changes: switch positions and period baselines. Sums and windows
- * grow with every run and may be older by a flush time after a crash; what hangs on elapsed time is not kept at all.
+ * The part of the memories that must be stored at once when it changes: switch positions and period baselines. Sums and windows
+ * grow with every run and may be older by a flush time after a crash; state that depends on elapsed time is not kept at all.
  */
 export function urgentRuleState(rule: HasSites, state: RuleState): string {
   let text = '';

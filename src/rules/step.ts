@@ -1,4 +1,4 @@
-/** What a written value becomes: range, step and register of its point [rules §7.3]. */
+/** The value that a write sends: fitted to range, step and register of its point [rules §7.3]. */
 import type { PointFacts, RegisterFacts } from '../site/catalogue.ts';
 import { roundHalfAway } from './expression/function-table.ts';
 
@@ -71,7 +71,7 @@ function registerValues(value: number, { scale, offset, whole, low, high }: Regi
   const raw = (value - offset) / scale;
   if (!withinPoint(raw, { min: low, max: high })) return [];
   const held = whole ? [Math.round(raw), Math.round(raw) - 1, Math.round(raw) + 1] : [Math.fround(raw)];
-  // What was meant is returned as it was written where the register holds just that: 0.3, not 3 * 0.1.
+  // The intended value is returned as written where the register holds just that: 0.3, not 3 * 0.1.
   return held
     .filter((each) => each >= low && each <= high)
     .map((each) => (Math.abs(each - raw) <= Math.abs(raw) * relativeTolerance ? value : each * scale + offset));

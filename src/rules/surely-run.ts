@@ -1,7 +1,7 @@
 /**
- * What has surely happened whenever a node runs [rules §4.4]. An output may fan
- * out, and then all its targets run: start → several inputs → one decision declares the variables of all inputs. Only
- * branches choose: a variable that every branch assigns is declared behind them.
+ * The nodes that have surely run whenever a node runs [rules §4.4]. An output may fan out, and then all its targets run: start →
+ * several inputs → one decision declares the variables of all inputs. Only branches choose: a variable that every branch assigns
+ * is declared behind them.
  */
 import { type NodeParts, otherwiseOf } from './node/parts.ts';
 

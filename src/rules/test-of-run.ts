@@ -1,6 +1,6 @@
 /**
- * A past run as a test of its rule [rules §11.3]: the values that it read, at its moment, and what it decided. What the plant made of the
- * writes is not the rule's decision: where a write was limited or refused from outside, the test expects no values.
+ * A past run as a test of its rule [rules §11.3]: its inputs, its moment, and its decision. The plant's response to the writes is
+ * not the rule's decision: where a write was limited or refused from outside, the test expects no values.
  */
 import type { PointRef } from '../site/catalogue.ts';
 import { isFields } from './issues.ts';
@@ -9,7 +9,7 @@ import type { ExecutionRecord } from './record.ts';
 import type { RuleTest } from './rule-test.ts';
 import type { Topology } from './topology.ts';
 
-/** What a test takes from the record of a run. */
+/** The part of a run's record that a test uses. */
 interface PastRun {
   readonly started_at: string;
   readonly outcome: ExecutionRecord['outcome'];

@@ -279,7 +279,7 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     const limited = await send({ code: 'wrong' });
     expect(limited.status).toBe(429);
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
-    // Whoever has the link is not refused for the guesses of others.
+    // A holder of the link is not refused for the guesses of others.
     expect((await send({ code })).status).toBe(200);
   });
 

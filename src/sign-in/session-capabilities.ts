@@ -91,7 +91,7 @@ function fromOurPages(context: CallContext): void {
 class Opening {
   readonly #parts: SessionParts;
   readonly #key: SigningKey;
-  /** What `identify` found out, for the handler of the same call. */
+  /** The findings of `identify`, for the handler of the same call. */
   readonly #found = new WeakMap<CallContext, Pick<SessionFacts, 'kind' | 'subject' | 'role'>>();
 
   constructor(parts: SessionParts, key: SigningKey) {

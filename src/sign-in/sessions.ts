@@ -1,6 +1,6 @@
 /**
- * Sessions of the console [identity §7.1]: a cookie whose digest is stored, shared by all processes of the site. What another
- * process ended is noticed within `session_cache_ms`.
+ * Sessions of the console [identity §7.1]: a cookie whose digest is stored, shared by all processes of the site. A session ended
+ * by another process is noticed within `session_cache_ms`.
  */
 import type { Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
@@ -18,7 +18,7 @@ export interface SessionFacts {
   readonly expiresMs: number;
 }
 
-/** What keeps the session of a provider going. */
+/** The refreshed state of a provider's session. */
 export interface Refreshed {
   readonly subject: string;
   readonly role: Role;

@@ -1,4 +1,4 @@
-/** What an Admin does with local accounts over HTTP [identity §7.2]. */
+/** Account management by an Admin over HTTP [identity §7.2]. */
 import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import { users as descriptors, tokenResourceId, tokens } from '../api/users.ts';
 import type { Clock } from '../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * What the rules need to know of a site: its points by reference and its parameters by name. `points/site.ts`
- * builds one from site.yaml; the console builds one from `GET /api/instances`.
+ * The rules' view of a site: its points by reference and its parameters by name. `site/site-catalogue.ts` builds one from
+ * site.yaml; the console builds one from `GET /api/instances`.
  */
 
 export type PointKind = 'measurement' | 'action';
@@ -12,7 +12,7 @@ export interface PointRef {
   readonly point: number;
 }
 
-/** What the register of a written point can hold: raw = (value - offset) / scale. */
+/** The range of a written point's register: raw = (value - offset) / scale. */
 export interface RegisterFacts {
   readonly scale: number;
   readonly offset: number;
@@ -43,7 +43,7 @@ export interface PointFacts extends PointRef {
   readonly priorityHoldMs: number;
   /** How long commands may stay away before the device layer writes the safe value; undefined where it has none. */
   readonly holdMaxMs: number | undefined;
-  /** What it writes then. */
+  /** The value that it writes then. */
   readonly safeValue: number | undefined;
 }
 

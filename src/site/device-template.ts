@@ -29,7 +29,7 @@ const registers = strict({
 const valuesByName = Type.Record(Type.String(), Type.Union([Type.Number(), Type.String(), Type.Null()]));
 const selfTest = strict({
   parameters: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]))),
-  /** What the device holds: registers, SunSpec models, or messages by topic. */
+  /** The contents of the device: registers, SunSpec models, or messages by topic. */
   given: strict({
     registers: Type.Optional(registers),
     models: Type.Optional(
@@ -45,9 +45,9 @@ const selfTest = strict({
   }),
   /** Commands, by point. */
   write: Type.Optional(Type.Record(Type.String(), Type.Number())),
-  /** What the points then say, by name; null for a value that the device does not have. */
+  /** The expected values of the points, by name; null for a value that the device does not have. */
   then: valuesByName,
-  /** What the device then holds, or what was published. */
+  /** The expected contents of the device afterwards, or the published messages. */
   held: Type.Optional(
     strict({
       registers: Type.Optional(registers),

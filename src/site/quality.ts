@@ -7,7 +7,7 @@
 export const quality = { missing: 0, good: 1, uncertain: 2, bad: 3, invalid: 4, outOfRange: 5 } as const;
 export type QualityCode = (typeof quality)[keyof typeof quality];
 
-/** What a recorded sample can be: why a reading was not usable is for the live table to say. */
+/** The qualities of a recorded sample: the reason for an unusable reading is in the live table only. */
 export const recordedQuality = {
   missing: quality.missing,
   good: quality.good,

@@ -1,6 +1,6 @@
 /**
- * What a changed site file asks of a service that runs [points §1.3]: pure. Points and channels keep their places, which the
- * threads share, so the file may add to them and change them; whatever else it changes needs a restart.
+ * The effect of a changed site file on a running service [points §1.3]: pure. Points and channels keep their places, which the
+ * threads share, so the file may add to them and change them; any other change needs a restart.
  */
 
 import type { Site, SitePoint } from './site.ts';
@@ -14,7 +14,7 @@ export interface Changed<T> {
 }
 
 export interface SiteChange {
-  /** What the file holds, with the points and channels of the running site in their places. */
+  /** The content of the file, with the points and channels of the running site in their places. */
   readonly site: Site;
   /** A channel has changed with its settings or one of its points. */
   readonly channels: Changed<string>;

@@ -1,4 +1,4 @@
-/** The site that a running service controls now [points §1.3]: whoever keeps something that was made of it makes that again. */
+/** The site that a running service controls now [points §1.3]: values derived from it are derived again after a change. */
 import type { Site } from './site.ts';
 
 export type ReadSite = () => Site;
@@ -18,7 +18,7 @@ export function siteInForce(initial: Site): SiteInForce {
   };
 }
 
-/** What `make` makes of the site: once, and once more for each site that comes into force later. */
+/** The value that `make` derives from the site: once, and again for each site that comes into force later. */
 export function madeOfSite<T>(site: ReadSite, make: (site: Site) => T): () => T {
   let from: Site | undefined;
   let made: T;

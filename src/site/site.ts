@@ -109,7 +109,7 @@ export interface SitePoint {
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly step: number | undefined;
-  /** What the register of a written point can hold; undefined where that is every number. */
+  /** The range of a written point's register; undefined where that is every number. */
   readonly register: RegisterFacts | undefined;
   /** Raw readings that mean "not available". */
   readonly invalid: readonly number[];
@@ -153,7 +153,7 @@ export interface Site {
 const decodeSite = decoder(siteSchema);
 const decodePoint = decoder(pointSchema);
 
-/** What the files next to site.yaml define. */
+/** Definitions in the files next to site.yaml. */
 export interface SiteFiles extends ProtocolFiles {
   readonly templates: DeviceTemplates;
 }

@@ -24,7 +24,7 @@ const units = new Map<string, Unit>([
   ['C', { dimension: '°C', factor: 1 }],
 ]);
 
-/** What a number in `from` is multiplied with to be one in `to`; undefined where the dimensions differ or one is not known. */
+/** The factor from a number in `from` to one in `to`; undefined where the dimensions differ or a unit is unknown. */
 export function unitFactor(from: string, to: string): number | undefined {
   if (from === to) return 1;
   const [a, b] = [units.get(from), units.get(to)];

@@ -38,7 +38,7 @@ export interface SiteTables {}
 
 export interface Handle<Tables> {
   readonly query: Kysely<Tables>;
-  /** Another number after every commit to the database, whoever made it; null where that cannot be told at once. */
+  /** A number that changes with every commit to the database, by any process; null where that cannot be told at once. */
   version(): number | null;
   /** Resolves when the database can be reached and has the newest format; throws one line for the operator. */
   ready(): Promise<void>;
@@ -122,7 +122,7 @@ function openFile<Tables>(
   };
 }
 
-/** What is the same for files here and in another thread. */
+/** The common part of a file here and in another thread. */
 function handleOf<Tables>(query: Kysely<Tables>, clock: Clock): Omit<Handle<Tables>, 'close'> {
   const transaction = patientTransactions(query, clock);
   return {

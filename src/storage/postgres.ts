@@ -117,7 +117,7 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
   };
 }
 
-/** What a connection of this place is made with. */
+/** The connection settings of this place. */
 function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
   return {
     connectionString: url,

@@ -32,7 +32,7 @@ async function keepAll(spool: Spool<Row>, rows: readonly Row[]): Promise<void> {
   for (let kept = 0; kept < rows.length; ) kept = await spool.keep(rows, kept);
 }
 
-/** What is stored, as the batches in which it was. */
+/** The stored rows, in their batches. */
 async function stored(spool: Spool<Row>): Promise<(readonly number[])[]> {
   const batches: (readonly number[])[] = [];
   await spool.store(async (rows) => void batches.push(rows.map(({ n }) => n)));
@@ -148,7 +148,7 @@ describe('spool', () => {
     const unreadable = only();
     rmSync(unreadable);
     await spool.keep([row(2)]);
-    // Whoever opens it gets an error of the file system.
+    // Opening it is an error of the file system.
     symlinkSync(unreadable, unreadable);
     const taken: number[] = [];
     await expect(spool.store(async (rows) => taken.push(...rows.map(({ n }) => n)))).rejects.toThrow('ELOOP');

@@ -1,7 +1,7 @@
 /**
- * Rows that a database did not take, kept in files of the data dir until it does (docs/guides/several-machines.md): JSON Lines,
- * some thousand rows a file. Both ways go a bounded number of rows at a time (`spoolLimits`), so that whoever does it keeps its
- * event loop, however much there is. A file gets its name when it is whole and on disk; until then it is a draft.
+ * Rows that a database did not accept, kept in files of the data dir until it does (docs/guides/several-machines.md): JSON Lines,
+ * some thousand rows a file. Both ways go a bounded number of rows at a time (`spoolLimits`), so that the event loop stays
+ * responsive, however many there are. A file gets its name when it is whole and on disk; until then it is a draft.
  */
 import { readdirSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ export interface Spool<T> {
 
 export interface SpoolParts<T> {
   readonly folder: string;
-  /** What the rows are, in the plural. */
+  /** The rows' name, in the plural. */
   readonly what: string;
   /** Type guard for a stored row; rejects damaged rows and rows of another version. */
   readonly isRow: (value: unknown) => value is T;

@@ -112,7 +112,7 @@ class WitnessedTrail {
     throw new Error(`the witness did not cosign: ${JSON.stringify(from.breaks.list())}`);
   }
 
-  /** What the witness itself hands out. */
+  /** The witness's own copy. */
   witnessed(): string {
     const note = this.#state.note(origin);
     if (note === null) throw new Error('the witness saw nothing');
@@ -137,9 +137,9 @@ export interface Attacked {
   /** Everything at the site is consistent: nothing there can tell. */
   readonly isWhole: boolean;
   readonly good: boolean;
-  /** What the verification says. */
+  /** The report of the verification. */
   readonly told: string;
-  /** What it says without the witness’ word: nothing, where the forgery is whole. */
+  /** The report without the witness: empty, where the forgery is whole. */
   readonly toldAlone: string;
 }
 
@@ -326,7 +326,7 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-/** What the verification says against a history in which nobody did wrong: nothing, if all is well. */
+/** The problems that verification reports for an honest history: none, if all is well. */
 export async function honestTrail(seed: number, engine: DatabaseEngine): Promise<string> {
   const stream = new SeededStream(seed * 104_729 + 5);
   const own = await WitnessedTrail.make(engine);

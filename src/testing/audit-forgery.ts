@@ -1,4 +1,4 @@
-/** What somebody writes who has the database, the data dir and every key of a site: all of it rebuilt, consistent in itself. */
+/** A forgery by somebody with the database, the data dir and every key of a site: all of it rebuilt, consistent in itself. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { createAuditLog } from '../audit/log.ts';
@@ -19,7 +19,7 @@ import { auditEntry, type TestTrail, testOrigin, testScope } from './audit-trail
 
 export type Row = AuditEventTable;
 
-/** What was stolen. */
+/** The stolen database and keys. */
 export interface Stolen {
   readonly trail: TestTrail;
   readonly key: AuditKey;
@@ -85,7 +85,7 @@ async function insertAll(trail: TestTrail, rows: readonly Row[], details: Readon
   await trail.tamper(inserts.join(';'));
 }
 
-/** What retention would do, with a mark that the thief signs now. */
+/** The effect of retention, with a mark that the attacker signs now. */
 export async function forgeRetention({ trail, key }: Stolen, at: number): Promise<void> {
   const rows = await eventRows(trail);
   const { sequence, hash } = rowAt(rows, at);

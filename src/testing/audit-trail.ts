@@ -44,9 +44,9 @@ export interface TestTrail {
   readonly clock: Clock & { setWall(ms: number): void };
   /** Plain SQL past the query layer; the triggers hold. */
   run(statements: string): Promise<void>;
-  /** The same, by somebody who drops the triggers first. */
+  /** The same, after dropping the triggers. */
   tamper(statements: string): Promise<void>;
-  /** What a query past the query layer answers. */
+  /** The answer to a query that bypasses the query layer. */
   rows(query: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Another trail with the same content. */
   copy(): Promise<TestTrail>;
@@ -140,7 +140,7 @@ export async function fillTrail(
   await trail.database.transaction((within) => appendToChain(within, log, testScope, entries, trail.clock.wallMs()));
 }
 
-/** What somebody does who can write to the database: the triggers are theirs to drop. */
+/** An edit by somebody with write access to the database: the triggers can be dropped. */
 export async function tamperAt(place: DatabasePlace, statements: string): Promise<void> {
   if (typeof place === 'string') tamper(place, (file) => file.exec(statements));
   else await runOn(place, `${triggers('DISABLE')} ${statements}; ${triggers('ENABLE')}`);

@@ -1,6 +1,6 @@
 /**
- * What every driver does the same, run through the device layer: the contract of `devices/driver.ts` and of the command
- * path [points §4.1], [points §4.2], [points §4.3], [points §3]. Each driver's test calls it with a site of its own.
+ * The common behaviour of all drivers, run through the device layer: the contract of `devices/driver.ts` and of the command path
+ * [points §4.1], [points §4.2], [points §4.3], [points §3]. Each driver's test calls it with a site of its own.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -25,7 +25,7 @@ export interface ContractDevice {
   readonly action: number;
   /** Index of a point that has a value without any command; null when the channel has none. */
   readonly measurement: number | null;
-  /** What the device itself holds for the action point; null when it cannot be asked. */
+  /** The device's own value of the action point; null when it cannot be asked. */
   held(): number | null;
   close(): Promise<void> | void;
 }

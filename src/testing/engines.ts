@@ -65,7 +65,7 @@ export async function testSchema(more: Partial<StorageLimits> = {}): Promise<Pos
   }
 }
 
-/** What somebody does who can reach the server. */
+/** A statement by somebody with access to the server. */
 export async function runOn(place: PostgresPlace, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const server = connectPostgres(place, 'site');
   try {

@@ -1,6 +1,6 @@
 /**
- * What every command without a route must do in the same order: decode → permission → confirmation → replay → window → the
- * work, and a record of each end [platform §6.1].
+ * The common order of every command without a route: decode → permission → confirmation → replay → window → the work, and a
+ * record of each end [platform §6.1].
  */
 import { describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../audit/event.ts';

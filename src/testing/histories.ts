@@ -26,7 +26,7 @@ export interface TestHistory {
   /** For files, whatever the engine. */
   readonly folder: string;
   readonly historian: Historian;
-  /** What somebody does who can reach the database. */
+  /** A statement by somebody with access to the database. */
   run(text: string): Promise<void>;
   /** Nothing is stored any more. */
   clear(): Promise<void>;

@@ -68,7 +68,7 @@ export function mutations(result: ProducedResult): HostileAnswer[] {
   return answers;
 }
 
-/** What is not simply a missing member of the shape. */
+/** Absences beyond a missing member of the shape. */
 const absence: Readonly<Record<string, string>> = {
   '/schema': 'schema /schema version',
   '/status': 'shape /status value',

@@ -1,4 +1,4 @@
-/** What the pages of alarms read and change. */
+/** Queries and mutations of the alarm pages. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { alarms } from '../../../src/api/alarms.ts';

@@ -144,7 +144,7 @@ function EventTable({ items, nameOf, onOpen }: TableParts) {
   );
 }
 
-/** What it was done to, by its name where it has one; a rule leads to its page. */
+/** The resource of an event, by name where it has one; a rule links to its page. */
 function Resource({ id, name }: { id: string; name: string | null }) {
   const ruleId = ruleIdOf(id);
   if (name === null) return id;

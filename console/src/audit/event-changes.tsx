@@ -1,4 +1,4 @@
-/** What an event changed: the revision of the rule that it left, compared by meaning with the one before [rules §1.5]. */
+/** The change behind an event: the revision of the rule that it left, compared by meaning with the one before [rules §1.5]. */
 import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';

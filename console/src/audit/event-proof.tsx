@@ -28,7 +28,7 @@ async function coverOf(sequence: string): Promise<EventCover> {
     const file = (await call(auditOperations.proof, { params: { sequence } })).data;
     const note = parseProofFile(file)?.checkpoint;
     const head = note === undefined ? null : parseCheckpoint(note.text);
-    // The service hands out cosignatures of its configured witnesses only; who has their keys checks them again.
+    // The service returns cosignatures of its configured witnesses only; a holder of their keys verifies them again.
     const others = note?.signatures.filter(({ name }) => name !== head?.origin) ?? [];
     const witnesses = others.map(({ name, signature }) => ({ name, atMs: cosignatureTime(signature) * msPerSecond }));
     return { file, size: String(head?.size ?? ''), witnesses };

@@ -1,4 +1,4 @@
-/** What an audit event is about, by the name that people know: a rule, a point, a parameter, whom a token is for. */
+/** The resource of an audit event by its everyday name: a rule, a point, a parameter, the owner of a token. */
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { pointLabel } from '../editor/site-catalogue.ts';
 import { auditWords } from '../strings/audit.ts';

@@ -93,7 +93,7 @@ function PointsForm({ channel, places, onBack, onDone, instances }: AddParts & P
   );
 }
 
-/** What is wrong, or else the lines that change. */
+/** The errors, or else the changed lines. */
 function Preview({ issues, difference: { line, removed, added } }: PointsPreview) {
   if (issues.length > 0)
     return issues.map((issue) => (

@@ -1,4 +1,4 @@
-/** What the page of devices reads. */
+/** Queries and mutations of the device page. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { channels } from '../../../src/api/channels.ts';

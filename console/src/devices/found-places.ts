@@ -1,4 +1,4 @@
-/** What a scan found, as places that points can be made of; and the points made of those that were chosen. */
+/** Scan results as candidate points, and the points made from the selected ones. */
 import type { SiteView } from '../server/queries.ts';
 import type { ScannedChannel } from './device-queries.ts';
 

@@ -14,7 +14,7 @@ import { NodePalette } from './node-palette.tsx';
 
 const titles = t.nodes.palette;
 
-/** What the new node is wired to. */
+/** The end that the new node is wired to. */
 type Anchor =
   | { readonly kind: 'output'; readonly nodeId: string; readonly output: string }
   | { readonly kind: 'input'; readonly nodeId: string }

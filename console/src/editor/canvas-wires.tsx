@@ -12,7 +12,7 @@ import { nodeTitle } from './node-names.ts';
 
 const words = t.nodes.wire;
 
-/** What can be done with the selected wire. */
+/** Actions on the selected wire. */
 export interface WireTools {
   readonly onInsert: (wire: FlowWire) => void;
   readonly onRemove: (wire: FlowWire) => void;

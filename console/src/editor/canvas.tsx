@@ -1,6 +1,6 @@
 /**
- * The canvas: the draft's flow, drawn. What is dragged moves at once and enters the draft when it is let go; everything
- * else that is done here is a change of the draft, which is then drawn again.
+ * The canvas: the draft's flow, drawn. A dragged node moves at once and enters the draft on drop; every other action changes the
+ * draft, and the canvas redraws it.
  */
 import '@xyflow/react/dist/base.css';
 import {
@@ -55,7 +55,7 @@ function useDrawnNodes(flow: FlowDocument) {
 
   const onNodesChange: OnNodesChange<CanvasNode> = useCallback(
     (changes) => {
-      // What is removed is removed from the draft, below.
+      // Removals go through the draft, below.
       const stepped = changes.flatMap((change): [string, Position][] =>
         change.type === 'position' && change.position !== undefined ? [[change.id, change.position]] : [],
       );
@@ -97,7 +97,7 @@ function useDrawnWires(flow: FlowDocument, tools: WireTools) {
   return { wires, onEdgesChange, setUnder };
 }
 
-/** What dragging does once it ends: the nodes move, and one that was let go on a wire comes between its two ends. */
+/** The end of a drag: the nodes move, and a node dropped on a wire is inserted between its two ends. */
 function useDragging(
   frame: RefObject<HTMLDivElement | null>,
   wires: readonly CanvasWire[],

@@ -13,7 +13,7 @@ export interface Change {
 
 interface ChangesParts {
   readonly changes: readonly Change[];
-  /** What the two sides are called to those who do not see them. */
+  /** Names of the two sides for screen readers. */
   readonly sides?: { readonly before: string; readonly after: string };
   readonly label?: string;
 }

@@ -1,4 +1,4 @@
-/** What one content of a rule changes against another: found in the page, in the service's own way [rules §1.5]. */
+/** The changes between two contents of a rule, found in the page with the service's own comparison [rules §1.5]. */
 import { type ComparedRule, type RuleDifference, ruleDifference } from '../../../src/rules/difference.ts';
 import type { Topology } from '../../../src/rules/topology.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';

@@ -1,4 +1,4 @@
-/** What is being edited, and every state that it went through: undo and redo without limit. */
+/** The edited content and all its states: undo and redo without limit. */
 import type { FlowDocument } from './flow-document.ts';
 
 /** All of a rule that is saved by one PUT [rules §2.3]. */
@@ -16,7 +16,7 @@ export interface DraftHistory {
   readonly past: readonly Content[];
   readonly present: Content;
   readonly future: readonly Content[];
-  /** What the newest change was about and when: more of the same right after it joins it. */
+  /** Subject and time of the newest change: the next change of the same subject joins it. */
   readonly last: { readonly about: string; readonly atMs: number } | null;
 }
 

@@ -45,7 +45,7 @@ function database(): Promise<IDBDatabase | null> {
   return opening;
 }
 
-/** What the request gave once its transaction is complete; null where there is no database, or it failed. */
+/** The result of the request once its transaction is complete; null without a database or after a failure. */
 async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>) {
   const db = opened ?? (await database());
   if (db === null) return null;

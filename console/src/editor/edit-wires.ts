@@ -67,8 +67,8 @@ export function setTargets(
 }
 
 /**
- * Without these nodes. What led to a removed node leads on to what followed it, unless its outputs lead to different
- * places: which of them was meant is for the person to say.
+ * Removes these nodes. Predecessors of a removed node are wired to its successors, unless its outputs lead to different nodes:
+ * then the person has to choose.
  */
 export function removeNodes(document: FlowDocument, ids: ReadonlySet<string>): FlowDocument {
   const beyond = (target: string, passed: ReadonlySet<string>): string[] => {
@@ -90,8 +90,8 @@ export function removeNodes(document: FlowDocument, ids: ReadonlySet<string>): F
 }
 
 /**
- * What follows a node where all of its outputs lead to the same places; nothing where they differ. An output that leads
- * nowhere differs too: what a decision guarded never becomes unconditional.
+ * The successors of a node whose outputs all lead to the same nodes; empty where they differ. An unconnected output counts as a
+ * difference: a step guarded by a decision never becomes unconditional.
  */
 function onlyWay(node: FlowNode): readonly string[] {
   const wires = wiresOf(node);

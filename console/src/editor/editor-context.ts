@@ -1,4 +1,4 @@
-/** What the parts of the editor share: the site, what is wrong, what is selected, and who may change it. */
+/** State shared by the parts of the editor: the site, the problems, the selection, and the permission to edit. */
 import { createContext, useContext } from 'react';
 import type { Topology } from '../../../src/rules/topology.ts';
 import { type Problem, problemsAt } from './problems.ts';

@@ -28,7 +28,7 @@ interface HeaderParts {
   readonly onSave: () => void;
 }
 
-/** What the command palette offers while a rule is open. */
+/** The command palette's entries while a rule is open. */
 function useRuleCommands({ rule, problems, onSave }: HeaderParts) {
   const { isDirty } = useDraft();
   const { readOnly } = useEditor();
@@ -154,7 +154,7 @@ function Tool({
   );
 }
 
-/** What the rule is doing, and what it did last. */
+/** The state of the rule and its last outcome. */
 function StateSign({ rule }: { rule: StoredRule }) {
   const status = useRuleStatus(rule.id).data;
   const pushed = useLastRun(rule.id);

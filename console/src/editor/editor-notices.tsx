@@ -1,4 +1,4 @@
-/** What one must know of the draft before going on: where it comes from, and that somebody else has saved. */
+/** Notices about the draft: where it comes from, and that somebody else has saved. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ShownRun } from '../live/run-view.ts';

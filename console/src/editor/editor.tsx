@@ -78,7 +78,7 @@ function useRun(ruleId: number, { trial, chosen, hidden, draft }: ShownParts): S
   }, [trial, chosen, past, hidden, draft, newest, pushed, variables.data]);
 }
 
-/** What the draft would do, where it is not the stored flow. */
+/** The draft's outcome on live values, where the draft differs from the stored flow. */
 function useDrawnDraft(rule: StoredRule, content: Content, topology: Topology | null, catalogue: ConsoleCatalogue) {
   const stored = useMemo(
     () => logicOf(rule.flow_json === null ? null : readDocument(rule.flow_json)),

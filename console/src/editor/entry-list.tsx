@@ -36,14 +36,14 @@ export function useEntries({ node, index }: NodeForm, list: string) {
     add: (entry: Fields): void => put([...entries, entry]),
     remove: (at: number): void => put(entries.filter((_, position) => position !== at)),
     path: (at: number, field: string): string => configPath(index, list, at, field),
-    /** What the parser says of one field, or of the entry as a whole. */
+    /** The parser's error for one field, or for the entry as a whole. */
     error(at: number, field: string, own = true): string | undefined {
       return errorAt(configPath(index, list, at, field)) ?? (own ? undefined : errorAt(configPath(index, list, at)));
     },
   };
 }
 
-/** What an expression of the node may use. */
+/** The names that an expression of the node may use. */
 export function useNames({ node }: NodeForm): VisibleName[] {
   const { history } = useDraft();
   const { catalogue } = useEditor();

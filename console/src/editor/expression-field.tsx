@@ -21,7 +21,7 @@ interface FieldParts {
   readonly description?: string;
   readonly value: string;
   readonly names: readonly VisibleName[];
-  /** What is wrong with it, said by the parser. */
+  /** The parser's error. */
   readonly error: string | undefined;
   readonly path: string;
   readonly readOnly: boolean;

@@ -1,4 +1,4 @@
-/** What one click puts right, for problems that have one obvious way out [rules §2.3]. */
+/** One-click fixes for problems with one obvious solution [rules §2.3]. */
 import { isFields } from '../../../src/rules/issues.ts';
 import { meantIn } from '../../../src/rules/nearest-name.ts';
 import { fixWords as words } from '../strings/problems.ts';
@@ -91,7 +91,7 @@ function removal({ node_id: id }: Problem): Fix | null {
   return id === undefined ? null : { label: words.remove, apply: (flow) => removeNodes(flow, new Set([id])) };
 }
 
-/** What leads nowhere leads to the end, which a run reaches then without a write. */
+/** An unconnected output is wired to the end, which a run then reaches without a write. */
 function wireToEnd(problem: Problem, flow: FlowDocument): Fix | null {
   const branch = entryAt(problem, flow);
   if (branch === null) return null;

@@ -1,6 +1,6 @@
 /**
- * A flow document [rules §4.1] as the editor holds it: read once into the few members that drawing needs, everything
- * else kept as it came, in its order. What is not touched is saved as it was, byte for byte.
+ * A flow document [rules §4.1] as the editor holds it: parsed once into the few members that drawing needs, everything else
+ * preserved in its order. Untouched parts are saved byte for byte.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 

@@ -93,11 +93,11 @@ function leadsTo(flow: FlowDocument, node: FlowNode, output: string): string {
 
 interface Line {
   readonly text: string;
-  /** What the shown run has for it; null where it has nothing. */
+  /** Its value in the shown run; null without one. */
   readonly value: string | null;
 }
 
-/** What the run read or computed under this name. */
+/** The value that the run read or computed under this name. */
 function valueIn(run: ShownRun | null, name: string, unit = ''): string | null {
   if (run === null || !Object.hasOwn(run.record.variable_values, name)) return null;
   const value = run.record.variable_values[name];

@@ -158,7 +158,7 @@ function Connections({ node, flow }: { node: FlowNode; flow: FlowDocument }) {
   );
 }
 
-/** What has no form of its own is edited as the JSON that it is. */
+/** A node without a form is edited as JSON. */
 function JsonForm({ node }: NodeForm) {
   const store = useDraftStore();
   const { readOnly } = useEditor();

@@ -1,4 +1,4 @@
-/** The name of a variable or a branch. What is typed becomes the name as soon as it can be one. */
+/** The name of a variable or a branch. The typed text becomes the name as soon as it is a valid one. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 
@@ -12,7 +12,7 @@ interface NameParts {
   readonly label: string;
   readonly name: string;
   readonly path: string;
-  /** What the parser says of the name. */
+  /** The parser's error for the name. */
   readonly error: string | undefined;
   readonly description?: string | undefined;
   readonly readOnly: boolean;

@@ -208,7 +208,7 @@ function CalculationForm(form: NodeForm) {
   );
 }
 
-/** What is typed as a plain number is stored as one. */
+/** A plain number is stored as a number. */
 function typedValue(text: string): number | string {
   const value = Number(text);
   return /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text.trim()) && String(value) === text.trim() ? value : text;

@@ -11,7 +11,7 @@ export function nativeKindOf(node: FlowNode): NodeKind | null {
   return nativeTypes.find((kind) => kind === node.type) ?? null;
 }
 
-/** What the second dialect's types are in the words of the first. */
+/** The second dialect's types by their kind in the first. */
 const dialectKinds: Readonly<Record<string, NodeKind>> = {
   start: 'start',
   end: 'end',

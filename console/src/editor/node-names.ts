@@ -1,4 +1,4 @@
-/** What a node is called, where it is drawn and where it is read out. */
+/** Display names of nodes, on the canvas and for screen readers. */
 
 import { nodeView } from '../node/index.ts';
 import { t } from '../strings/index.ts';

@@ -43,7 +43,7 @@ export function checkContent(content: Content, catalogue: ConsoleCatalogue): Che
   return { problems, topology: parsed.topology };
 }
 
-/** The parser's issues for somebody who fills in forms: what is missing is asked for, and fields have their labels. */
+/** The parser's issues for people who fill in forms: missing fields are prompts, and fields have their labels. */
 function flowErrors(issues: readonly Issue[], flow: unknown): Problem[] {
   const paths = new Set(issues.map(({ path }) => path));
   return issues.flatMap((issue): Problem[] => {
@@ -66,7 +66,7 @@ function nodeOfIssue({ node_id: id }: Issue): Pick<Issue, 'node_id'> {
   return id === undefined ? {} : { node_id: id };
 }
 
-/** What to do about a field that is empty, by its name in the document. */
+/** The prompt for an empty field, by its name in the document. */
 const missing: Readonly<Record<string, string | undefined>> = {
   point: t.nodes.missing.point,
   instance: t.nodes.missing.point,

@@ -19,7 +19,7 @@ const words = t.editor;
 export function RulePage() {
   const { ruleId: text } = useParams({ from: '/rules/$ruleId' });
   const session = useSession();
-  // Of whoever opened the page: who signs in again over it continues with what it shows.
+  // The subject that opened the page: after another sign-in by the same subject, the page continues as it is.
   const [subject] = useState(session.status === 'out' ? '' : session.facts.subject);
   const ruleId = Number(text);
   if (!/^[1-9][0-9]{0,15}$/.test(text)) return <Notice tone="warn">{words.badId}</Notice>;

@@ -6,7 +6,7 @@ interface Bucket {
   readonly max: number;
 }
 
-/** What the chart shows: all values and the threshold, with some room above and below. */
+/** The range of the chart: all values and the threshold, with a margin above and below. */
 export function shownBand(buckets: readonly Bucket[], threshold: number | null): ShownRange {
   const { low, high } = shownRange([...buckets.flatMap(({ min, max }) => [min, max]), threshold]) ?? {
     low: 0,

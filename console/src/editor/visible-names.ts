@@ -40,7 +40,7 @@ function nodesBefore(document: FlowDocument, nodeId: string): Set<string> {
   return seen;
 }
 
-/** What a node declares, in its own order. */
+/** The names that a node declares, in its own order. */
 export function declaredNames(node: FlowNode, catalogue: ConsoleCatalogue): VisibleName[] {
   const points = entriesOf(node, 'variables').map((entry) => {
     const { name, instance, point_type: kind, point } = entry;

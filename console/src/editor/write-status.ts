@@ -1,4 +1,4 @@
-/** What became of a write, in words: accepted, or refused and why; in a trial, that it would be sent; in shadow, that it was not. */
+/** The outcome of a write in words: accepted, or refused and why; in a trial, that it would be sent; in shadow, that it was not sent. */
 import type { AnyRecord, ShownRun } from '../live/run-view.ts';
 import { t } from '../strings/index.ts';
 

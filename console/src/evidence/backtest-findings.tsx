@@ -1,4 +1,4 @@
-/** What a backtest found: first how far it can be trusted, then what the rule would have done. */
+/** The result of a backtest: first how far it can be trusted, then what the rule would have done. */
 import { Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';

@@ -160,7 +160,7 @@ function isCompared(order: BacktestOrder | undefined): boolean {
   return order?.compare !== undefined || order?.flow_json !== undefined || order?.revision !== undefined;
 }
 
-/** What is tried: the stored rule, the draft of it, or the revision of that number. */
+/** The candidate: the stored rule, its draft, or the revision of that number. */
 function candidateOf(what: string, draft: KeptDraft | null): Partial<BacktestOrder> {
   if (what === 'stored') return {};
   if (what !== 'draft' || draft === null) return { revision: Number(what) };

@@ -1,4 +1,4 @@
-/** What the pages of evidence ask the service: tests, backtests and reports from shadow. */
+/** Queries and mutations of the evidence pages: tests, backtests and shadow reports. */
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { automation } from '../../../src/api/automation.ts';

@@ -1,4 +1,4 @@
-/** What would be written to one point: steps from one change to the next, over the whole time of the backtest. */
+/** The writes to one point in a backtest: steps from one change to the next, over the whole window. */
 
 import { placeIn, shownRange } from '../parts/shown-range.ts';
 import classes from './evidence.module.css';

@@ -17,7 +17,7 @@ const outcomes: readonly Outcome[] = ['acted', 'no_action', 'skipped', 'failed']
 interface FormParts {
   readonly test: TestDraft;
   readonly catalogue: ConsoleCatalogue;
-  /** What the rule may write. */
+  /** The points that the rule may write. */
   readonly actuators: readonly Actuator[];
   readonly readOnly: boolean;
   readonly onChange: (test: TestDraft) => void;

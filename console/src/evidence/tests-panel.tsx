@@ -155,7 +155,7 @@ function actuatorsOf(rule: StoredRule, catalogue: ConsoleCatalogue): Actuator[] 
   return nodes.flatMap(({ writes = [] }) => writes).map(({ instance, point }) => ({ instance, point }));
 }
 
-/** What keeps a test from being sent. */
+/** The errors that keep a test from being sent. */
 function faultsOf(tests: readonly TestDraft[]): (string | null)[] {
   const names = tests.map(({ name }) => name);
   return names.map((name, index) => {

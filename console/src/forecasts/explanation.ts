@@ -1,6 +1,6 @@
 /**
- * What a processor says about its forecast, read with care: it is text of a stranger. What has not the form of the reference forecaster's
- * explanation is left out.
+ * A processor's explanation of its forecast: untrusted text, parsed strictly. Anything but the form of the reference forecaster's
+ * explanation is omitted.
  */
 
 interface ShareSeen {

@@ -26,11 +26,11 @@ export interface RecordedValue {
 
 interface ChartParts {
   readonly output: ForecastOutput;
-  /** What was recorded, one a point. */
+  /** Recorded values, one for each point. */
   readonly actuals?: readonly RecordedValue[] | undefined;
-  /** What was recorded before the first point. */
+  /** Recorded values before the first point. */
   readonly before?: readonly RecordedValue[] | undefined;
-  /** What the chart says, for those who do not see it. */
+  /** The chart in words, for screen readers. */
   readonly label: string;
 }
 

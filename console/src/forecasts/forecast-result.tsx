@@ -15,9 +15,9 @@ const FanChart = lazy(() => import('./fan-chart.tsx'));
 
 interface ResultParts {
   readonly derived: DerivedData;
-  /** What was recorded for its points, null where nothing was yet; absent where they are not shown. */
+  /** The recorded value of each point, null where there is none yet; absent where they are not shown. */
   readonly actuals?: readonly RecordedValue[];
-  /** What was recorded before them. */
+  /** Recorded values before the first point. */
   readonly before?: readonly RecordedValue[] | undefined;
 }
 
@@ -74,7 +74,7 @@ function Expiry({ at }: { at: string }) {
   );
 }
 
-/** What the forecast rests on, in one sentence. */
+/** The basis of the forecast in one sentence. */
 function Explained({ derived }: { derived: DerivedData }) {
   const seen = explanationOf(derived.processor.details);
   if (seen === null) return null;

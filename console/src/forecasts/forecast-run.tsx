@@ -28,7 +28,7 @@ function startingQuantiles(max: number): string {
   return max >= 1 ? '0.5' : '';
 }
 
-/** What a run is asked for, typed and read, and the call itself. */
+/** The input of a run as typed and as parsed, and the call itself. */
 function useRunForm(entry: TaskDiscoveryEntry) {
   const { forecast } = entry;
   const [asOf, setAsOf] = useState(() => latestCut(forecast.cadence_ms, nowMs()));

@@ -21,7 +21,7 @@ export interface ShownRun {
   readonly visited: ReadonlySet<string>;
   /** Output taken by node; nodes without choice take `default`. */
   readonly outputs: ReadonlyMap<string, string>;
-  /** What went wrong, by node; empty for a write, whose own line says it. */
+  /** Errors by node; none for a write, whose own line shows its error. */
   readonly troubles: ReadonlyMap<string, string>;
   /** Values that the rule reads at this moment, with quality and age; of a live run only. */
   readonly variables: readonly ShownVariable[];

@@ -1,6 +1,6 @@
 /**
- * The live stream [rules §8]: one connection for the whole page, however many parts of it listen. What is watched
- * is counted, a lost connection is made again, and every state of it can be shown.
+ * The live stream [rules §8]: one connection for the whole page, however many components listen. Subscriptions are counted, a
+ * lost connection is reopened, and every state of it can be shown.
  */
 import { useEffect, useSyncExternalStore } from 'react';
 import type { Static } from 'typebox';

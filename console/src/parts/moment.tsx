@@ -70,7 +70,7 @@ export function clockTime(at: string | number): string {
   return timeOnly.format(new Date(at));
 }
 
-/** A moment that has been. What comes between two ticks of the page, or by a clock that is ahead, is just now. */
+/** A moment in the past. A time between two ticks of the page, or of a clock that is ahead, is "just now". */
 export function Moment({ at }: { at: string }) {
   const now = useNowMs();
   return (

@@ -1,4 +1,4 @@
-/** What each rule of a point saw and did at an instant: its last run by then, and the way to it. */
+/** The last run of each rule of a point before an instant: its inputs, its writes, and a link to the run. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Failure } from '../parts/failure.tsx';
@@ -58,7 +58,7 @@ export function InstantPanel({ point, rules, unix, onClose }: InstantParts) {
   );
 }
 
-/** What the run wrote to this point. */
+/** The value that the run wrote to this point. */
 function written(run: PointRun, point: PointEntry): string {
   const values = run.actions_executed
     .filter(

@@ -1,4 +1,4 @@
-/** Who held an actuator over the last day: a ribbon, and the same as a table with who was refused. */
+/** The owners of an actuator over the last day: a ribbon, and a table that also lists the refused writers. */
 import { Failure } from '../parts/failure.tsx';
 import { Ahead, Moment, useNowMs } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';

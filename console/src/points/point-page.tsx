@@ -1,4 +1,4 @@
-/** One point: its value now, its trend, and of an actuator who holds it. */
+/** One point: its current value, its trend and, for an actuator, its owner. */
 import { Button, Skeleton, Title } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';

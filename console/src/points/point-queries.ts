@@ -1,4 +1,4 @@
-/** What the pages of points read and change. */
+/** Queries and mutations of the point pages. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { automation } from '../../../src/api/automation.ts';

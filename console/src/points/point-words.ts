@@ -1,4 +1,4 @@
-/** Points in words: their place, their quality, who holds them. */
+/** Points in words: place, quality, owner. */
 import type { Tone } from '../parts/tag.tsx';
 import { pointWords } from '../strings/points.ts';
 import type { PointEntry, PointOwner } from './point-queries.ts';

@@ -47,7 +47,7 @@ interface ChartParts {
 export default function TrendChart({ label, ...parts }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
-  // What is drawn and what a click does, for a chart that outlives them.
+  // The drawn data and the click handler, for a chart instance that outlives them.
   const latest = useRef(parts);
   const scheme = useComputedColorScheme('light');
   const { trend, steps, lines, marks } = parts;

@@ -1,4 +1,4 @@
-/** What a change of a rule means: to settings, nodes, wires and actuators, and in words. */
+/** A change of a rule by meaning: settings, nodes, wires, actuators, and the sentence. */
 import { Text, Title } from '@mantine/core';
 import { isFields } from '../../../src/rules/issues.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
@@ -13,7 +13,7 @@ const words = revisionWords;
 interface DifferenceParts {
   readonly difference: ContentDifference;
   readonly catalogue: ConsoleCatalogue | null;
-  /** What the two sides are called to those who do not see them. */
+  /** Names of the two sides for screen readers. */
   readonly sides?: { readonly before: string; readonly after: string };
 }
 

@@ -1,4 +1,4 @@
-/** What the page of revisions reads. */
+/** Queries and mutations of the revision page. */
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { revisions } from '../../../src/api/revisions.ts';
@@ -21,7 +21,7 @@ export function useRevisions(ruleId: number) {
   });
 }
 
-/** What changed between two revisions; it never changes again. */
+/** The difference between two revisions, which never changes. */
 export function useDifference(ruleId: number, from: number, to: number) {
   return useQuery({
     queryKey: ['rule', ruleId, 'difference', from, to],

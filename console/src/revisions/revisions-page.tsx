@@ -1,4 +1,4 @@
-/** The revisions of a rule: who changed it when, what each change means, and the way back. Also of a rule that was deleted. */
+/** The revisions of a rule, also of a deleted one: author, time and meaning of each change, and the way back. */
 import { Button, Group, Skeleton, Text, Title } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';

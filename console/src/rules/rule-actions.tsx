@@ -1,4 +1,4 @@
-/** What can be done with a rule besides editing it, each behind a dialog. */
+/** Actions on a rule other than editing it, each with a dialog. */
 import { Menu } from '@mantine/core';
 import { createContext, type ReactNode, useContext, useState } from 'react';
 import { later } from '../parts/later.tsx';

@@ -15,7 +15,7 @@ export interface FileRule {
   readonly flow_json: object;
 }
 
-/** Throws an Error whose message can be shown. What the service checks itself is left to it. */
+/** Throws an Error whose message can be shown. The service's own checks are left to the service. */
 export function readRuleFile(text: string): FileRule[] {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** What a rule is doing, in words: its state, why it does not run now, when it is due. */
+/** The state of a rule in words: running or why not, and when it is due. */
 import type { RunRecord } from '../live/stream.ts';
 import type { Tone } from '../parts/tag.tsx';
 import type { ListedRule, ShownStatus } from '../server/queries.ts';

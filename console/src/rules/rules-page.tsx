@@ -216,7 +216,7 @@ function Counts({ rules, shown }: { rules: readonly ListedRule[]; shown: number 
 interface TableParts {
   readonly rules: readonly ListedRule[];
   readonly manage: boolean;
-  /** What to say when nothing is shown; null when there are no rules at all. */
+  /** The text of an empty list; null when there are no rules at all. */
   readonly empty: string | null;
 }
 

@@ -15,7 +15,7 @@ type StatusPoint = ShownStatus['points'][number];
 /** Undefined for a point that is not known here. */
 type NameOfPoint = (point: StatusPoint) => NamedPoint | undefined;
 
-/** What each watched point lacks; empty for a rule that runs at an interval. */
+/** How far each watched point is from running the rule; empty for a rule with an interval trigger. */
 export function distancesOf({ points }: ShownStatus, nameOf: NameOfPoint): string[] {
   return points.map((point) => {
     const { label, unit } = nameOf(point) ?? { label: `${point.instance}:${point.point}`, unit: '' };

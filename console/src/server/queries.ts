@@ -1,4 +1,4 @@
-/** What the pages read from the service, as cached queries: their keys, periods and retries stand here. */
+/** Data of the service as cached queries: keys, refetch intervals and retries. */
 import { QueryClient, useQuery } from '@tanstack/react-query';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';

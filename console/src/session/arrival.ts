@@ -1,6 +1,6 @@
-/** Where somebody comes from who opens the console: a link with a code, or a provider. */
+/** How a person arrives at the console: by a link with a code, or from an identity provider. */
 
-/** What an address says when the page is opened: the code of a link, or that a provider did not sign anybody in. */
+/** The meaning of the address when the page opens: the code of a link, or a failed sign-in at a provider. */
 export type Arrival =
   | { readonly kind: 'code' | 'set-password'; readonly code: string }
   | { readonly kind: 'plain' | 'failed' };

@@ -1,4 +1,4 @@
-/** What the service is asked about sessions: who is signed in, to sign in and to sign out. */
+/** Calls about sessions: the current one, sign-in and sign-out. */
 import type { Static } from 'typebox';
 import { session as operations } from '../../../src/api/session.ts';
 import { call } from '../server/calls.ts';

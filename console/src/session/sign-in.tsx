@@ -142,7 +142,7 @@ export function SignInPage({ methods, failure, name }: SignInFacts) {
   );
 }
 
-/** For the owner of an account who opened its link: sets the first password, or a new one. */
+/** For the owner of an account with its link: sets the first or a new password. */
 export function SetPasswordPage({ code, onDone }: { code: string; onDone: (name: string) => void }) {
   const [password, setWord] = useState('');
   const [again, setAgain] = useState('');

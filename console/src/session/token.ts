@@ -1,6 +1,6 @@
 /**
- * What a token says of itself [identity §1], read without verifying it: the server decides what it may do, the page
- * only shows who is signed in and hides what would be refused.
+ * The claims of a token [identity §1], read without verification: the server decides what it may do; the page only shows the
+ * subject and hides actions that would be refused.
  */
 
 export type TokenRole = 'Admin' | 'Engineer' | 'Viewer';

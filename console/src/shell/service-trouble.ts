@@ -5,7 +5,7 @@ import { ApiError, localCodes } from '../../../src/api/client.ts';
 
 export type Trouble = 'unreachable' | 'unavailable';
 
-/** What the newest failure of a query that is shown says; null when all of them succeed. */
+/** The newest failure of a shown query; null when all of them succeed. */
 export function useServiceTrouble(): Trouble | null {
   const cache = useQueryClient().getQueryCache();
   return useSyncExternalStore(

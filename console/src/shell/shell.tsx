@@ -1,4 +1,4 @@
-/** The frame of every page: where one is, whether it is live, who is signed in, and what is wrong with the service. */
+/** The frame of every page: navigation, connection state, the signed-in subject, and problems of the service. */
 import {
   ActionIcon,
   Button,

@@ -1,6 +1,6 @@
 /**
- * The power balance of a site, from what its points say of themselves: of each instance the first measurement of power, the
- * direction its sign convention gives, and the level of a storage. What the measured flows leave open is shown as the rest.
+ * The power balance of a site, from its points' own metadata: for each instance its first power measurement, the direction given
+ * by the sign convention, and a storage's level. The unmeasured remainder is shown as the rest.
  */
 import type { PointEntry } from '../points/point-queries.ts';
 import { isGood } from '../points/point-words.ts';
@@ -60,8 +60,8 @@ export function directionOf(
 }
 
 /**
- * What flows in less what flows out, in the unit of the first feeder: positive where more comes in than is accounted for. Null
- * unless a grid connection is measured and every feeder has a sign and a good value: an incomplete sum would mislead.
+ * Inflow minus outflow, in the unit of the first feeder: positive where more comes in than is accounted for. Null unless a grid
+ * connection is measured and every feeder has a sign and a good value: an incomplete sum would mislead.
  */
 export function restOf(feeders: readonly Feeder[]): number | null {
   const scale = wattsOf[feeders[0]?.power.unit ?? ''];

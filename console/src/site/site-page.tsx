@@ -1,4 +1,4 @@
-/** The first page: the plant now, each actuator with who holds it, what is not good, and what was decided last. */
+/** The first page: the plant now, each actuator with its owner, bad values, and the latest decisions. */
 import { Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -68,7 +68,7 @@ export function SitePage() {
   );
 }
 
-/** What changes on the page between two reads of the list. */
+/** The points that the page watches between two reads of the list. */
 function watchedOn(points: readonly PointEntry[]): string[] {
   const flows = feedersOf(points).flatMap(({ power, level }) => (level === null ? [power] : [power, level]));
   return [...flows, ...points.filter(({ point_type: kind }) => kind === 'action')].map(keyOf);

@@ -1,4 +1,4 @@
-/** What each function of expressions does, in the language of the console; fetched when an expression is edited. */
+/** Help texts of the expression functions, in the console's language; fetched when an expression is edited. */
 import { language } from './language.ts';
 
 export const { functionHelp } =

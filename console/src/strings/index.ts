@@ -1,6 +1,6 @@
 /**
- * Every text that the console shows, by language and area (`en/`, `de/`). Only the language that is spoken is fetched. What only one page
- * shows has a door of its own beside this one, so that no other page carries it.
+ * Every text of the console, by language and area (`en/`, `de/`). Only the current language is fetched. Texts of a single page
+ * have a module of their own beside this one, so that other pages do not load them.
  */
 import { language } from './language.ts';
 

@@ -1,4 +1,4 @@
-/** What the dialogs of templates ask the service [rules §13]. */
+/** Queries and mutations of the template dialogs [rules §13]. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { CallInput } from '../../../src/api/client.ts';

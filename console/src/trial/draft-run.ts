@@ -1,6 +1,6 @@
 /**
- * What a draft would do now: evaluated in the page on live values, again and again. While the drawing is not the stored one, the
- * stored rule's runs are not shown on it: they belong to another flow.
+ * The outcome of a draft on live values, evaluated in the page and refreshed. While the drawing differs from the stored flow,
+ * runs of the stored rule are hidden: they belong to another flow.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
@@ -23,7 +23,7 @@ interface Evaluation {
   readonly readsOf: typeof readsOf;
 }
 
-/** What runs of a flow depend on: places and labels do not count. */
+/** The part of a flow that runs depend on: positions and labels are left out. */
 export function logicOf(flow: FlowDocument | null): string {
   const nodes = (flow?.nodes ?? []).toSorted((one, other) => (one.id < other.id ? -1 : 1));
   return JSON.stringify(nodes.map((node) => [node.id, node.type, configOf(node)]));

@@ -1,6 +1,6 @@
 /**
- * A run in the page: the server's own compiler and executor on typed values, with a command port that leads nowhere.
- * What it returns is the record that the server would have written [rules §7.4].
+ * A run in the page: the server's own compiler and executor on typed values, with a command port that sends nothing. It returns
+ * the record that the server would have written [rules §7.4].
  */
 import { createArbiter } from '../../../src/rules/arbiter.ts';
 import { type CompiledRule, compileRule } from '../../../src/rules/compile.ts';
@@ -18,7 +18,7 @@ import { createSnapshot } from '../../../src/site/snapshot.ts';
 
 export interface TrialRule {
   readonly compiled: CompiledRule;
-  /** What its functions remember from evaluation to evaluation. */
+  /** The memory of its functions between evaluations. */
   readonly state: RuleState;
   readonly points: number;
 }

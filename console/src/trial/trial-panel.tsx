@@ -30,7 +30,7 @@ interface TrialParts {
 type TrialRead = ReturnType<typeof readsOf>[number];
 type TrialValues = ReadonlyMap<number, number | null>;
 
-/** What the inputs of a trial are filled with: live values, else those of the last run. */
+/** The default inputs of a trial: live values, else those of the last run. */
 function useFill(reads: readonly TrialRead[], ruleId: number, setValues: (values: TrialValues) => void): () => void {
   const variables = useRuleVariables(ruleId);
   const lastRun = useLastRun(ruleId);

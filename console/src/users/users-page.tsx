@@ -1,4 +1,4 @@
-/** Local accounts: who may sign in, with which role; links that set a password. */
+/** Local accounts: their roles, and links that set a password. */
 import { Button, Group, Modal, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';

@@ -38,7 +38,7 @@ export interface AlarmStore {
   prune(wallMs: number, rows: number): Promise<void>;
   /** Notes that a process controls, or ended in order; answers what was noted before. */
   control(controlling: boolean): Promise<boolean>;
-  /** What a receiver has taken; null for a new one. */
+  /** The last position that a receiver has taken; null for a new one. */
   taken(receiver: string): Promise<number | null>;
   take(receiver: string, sequence: number): Promise<void>;
 }

@@ -64,7 +64,7 @@ export function chainedEventOf(row: Omit<AuditEventTable, 'hash'>): ChainedEvent
   };
 }
 
-/** What the first event of a chain continues. */
+/** The predecessor hash of a chain's first event. */
 export const chainStart = '0'.repeat(64);
 
 /**

@@ -1,4 +1,4 @@
-/** What is said of a site database whose format is not this program's [audit §6]. */
+/** Errors for a site database in an unsupported format [audit §6]. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { siteSchema } from '../../databases/schemas.ts';

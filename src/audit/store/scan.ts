@@ -53,7 +53,7 @@ export interface AuditScan {
   cosigned(tree: StoredTree): Promise<string | null>;
   /** Rows of the table of rules, of the same moment as the events. */
   rules(): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** What the database itself finds wrong; null when nothing is. May run beside the reading of events. */
+  /** The database's own integrity errors; null without any. May run beside the reading of events. */
   damage(): Promise<string | null>;
   close(): Promise<void>;
 }

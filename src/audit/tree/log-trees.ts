@@ -1,6 +1,6 @@
 /**
- * The tree of each log with its name and its signer [audit §9]. A log's name (origin) is fixed when its tree begins: whoever keeps
- * its checkpoints knows it by that.
+ * The tree of each log with its name and its signer [audit §9]. A log's name (origin) is fixed when its tree begins: holders of
+ * its checkpoints identify the log by it.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../storage/database.ts';
@@ -23,14 +23,14 @@ export interface GrownTree {
   readonly proofs: TreeProofs;
 }
 
-/** What was signed of a tree. */
+/** The signed state of a tree. */
 type SignedTree = Pick<GrownTree, 'size' | 'root'>;
 
 export class LogTrees {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #key: AuditKey;
-  /** What the names of new logs begin with. */
+  /** The prefix of new logs' names. */
   readonly #origin: string;
   readonly #signers = new Map<string, Promise<NoteSigner>>();
   /** By origin, at what was signed last. */

@@ -16,7 +16,7 @@ interface AuditTreeTable {
   chain_id: number;
   /** From 1. */
   segment: number;
-  /** The log's name in checkpoints: never changed, because whoever keeps checkpoints knows the log by it. */
+  /** The log's name in checkpoints: never changed, because holders of checkpoints identify the log by it. */
   origin: string;
   /** Sequence of the event that is entry 0. */
   first_sequence: number;

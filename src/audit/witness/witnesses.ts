@@ -1,6 +1,6 @@
 /**
- * The service's side of witnessing [audit §9.6]: each signed head goes to every configured witness, and comes back cosigned. Nothing
- * waits for a witness but a reader who asks for a head that is not cosigned yet.
+ * The service's side of witnessing [audit §9.6]: each signed head goes to every configured witness and comes back cosigned. Only
+ * a reader who asks for a head without cosignature waits for a witness.
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -34,7 +34,7 @@ export interface WitnessesParts {
   readonly ask: AskWitness;
 }
 
-/** What one witness is asked about one log. */
+/** One request to one witness about one log. */
 interface Errand {
   newest: NewHead;
   /** Size that the witness saw last, as far as known. */

@@ -1,4 +1,4 @@
-/** Overrides and limits in force, and the account of who held each action point. */
+/** Overrides and limits in force, and the ownership history of each action point. */
 import { Fault } from '../../base/fault.ts';
 import type { Grant } from '../../rules/authority.ts';
 import type { OwnerSegment } from '../../rules/ownership.ts';
@@ -58,7 +58,7 @@ async function removeGrants(transaction: Queries, ids: readonly string[]): Promi
   if (ids.length > 0) await transaction.deleteFrom('point_grant').where('id', 'in', ids).execute();
 }
 
-/** What an engine takes up when it starts: grants, and the segments that are open. */
+/** The state that an engine takes up when it starts: grants, and the open ownership segments. */
 export async function readAuthority(
   database: RuntimeDatabase,
 ): Promise<{ readonly grants: readonly Grant[]; readonly open: readonly SegmentRow[] }> {

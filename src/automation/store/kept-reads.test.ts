@@ -1,4 +1,4 @@
-/** What was read is used again only while nothing in the database changed, and within a bound. */
+/** Cached reads are used only while the database is unchanged, and within a bound. */
 import { expect, test } from 'vitest';
 import { KeptReads, keptCharactersMax } from './kept-reads.ts';
 import type { RuleRow } from './rule-table.ts';

@@ -1,6 +1,6 @@
 /**
- * What was read of rules, for as long as nothing in the database changes: whoever looks at a rule or a list asks for it again and
- * again. A database that cannot tell at once whether it changed keeps none.
+ * A cache of rule reads, valid while the database is unchanged: pages ask for a rule or a list again and again. A database that
+ * cannot tell at once whether it changed is not cached.
  */
 
 /** Characters of everything that is kept; what alone has more is not. */

@@ -78,7 +78,7 @@ export interface RuleStore {
   all(): Promise<RuleRow[]>;
 }
 
-/** What a plan does with one rule; `revision` is the one that the plan was made for. */
+/** The change of one rule in a plan; `revision` is the one that the plan was made for. */
 export type PlanStep =
   | { readonly action: 'create'; readonly content: NewRule }
   | { readonly action: 'change'; readonly id: number; readonly revision: number; readonly content: RuleChanges }

@@ -66,7 +66,7 @@ export const rulesInFile = `
   CREATE INDEX rules_order ON rules (priority DESC, id);
 `;
 
-/** What a reload compares, without the large texts that lie between. */
+/** The columns that a reload compares, without the large texts between them. */
 export const ruleHeadsInFile = 'CREATE INDEX rules_heads ON rules (id, revision, enabled, priority)';
 
 /** A rule in shadow is run and recorded, and commands nothing [rules §1.6]; so do its revisions say. */

@@ -20,7 +20,7 @@ export interface ClaimRow {
   readonly state: string;
 }
 
-/** What is stored in one transaction. */
+/** The rows of one transaction. */
 interface StoredBatch {
   readonly rows: readonly RunRow[];
   readonly states: readonly StateRow[];

@@ -81,7 +81,7 @@ const fileSteps: readonly MigrationStep[] = [
     FROM execution GROUP BY rule_id, unchanged, substr(execution_id, 1, 8) ORDER BY 4;
   DROP TABLE execution;
   `,
-  // Overrides and limits, and the account of who held each action point.
+  // Overrides and limits, and the ownership history of each action point.
   `
   CREATE TABLE point_grant (
     id TEXT PRIMARY KEY,
@@ -176,7 +176,7 @@ const runBlocks = `
   DROP TABLE execution;
 `;
 
-/** Overrides and limits, and the account of who held each action point. */
+/** Overrides and limits, and the ownership history of each action point. */
 const pointAuthority = `
   CREATE TABLE point_grant (
     id text COLLATE "C" PRIMARY KEY,

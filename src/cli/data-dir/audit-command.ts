@@ -63,7 +63,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
     .action(() => exportData(parts));
 }
 
-/** What the data dir holds besides its audit is compared with what the audit says of it. */
+/** The contents of the data dir compared with its audit. */
 export interface DataDirReport extends TrailReport {
   /** Rules that somebody changed past the service, a sentence each. */
   readonly edited: readonly string[];
@@ -157,7 +157,7 @@ async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditSca
   }
 }
 
-/** What the data dir itself holds as evidence. Read before the events: a running service goes on signing. */
+/** The evidence in the data dir itself. Read before the events: a running service continues to sign. */
 function factsOf(dataDir: string): { readonly key: string | null; readonly checkpoints: string | null } {
   const files = auditFiles(dataDir);
   const pem = readIfThere(files.key);

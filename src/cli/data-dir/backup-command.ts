@@ -98,7 +98,7 @@ async function recordRestore(parts: DataDirParts, { created_at, version }: Backu
   return '';
 }
 
-/** What can be said of the copy's audit trail; throws when it does not hold. */
+/** A summary of the copy's audit trail; throws when its verification fails. */
 async function verifyCopy(parts: DataDirParts, folder: string): Promise<string> {
   const site = databaseFormats(folder).find(({ name }) => name === 'site');
   if (site === undefined || site.found < site.known)

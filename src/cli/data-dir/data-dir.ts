@@ -67,7 +67,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The entry with the name of who ran the command: `setpoint-cli` alone says nothing of the person. */
+/** The entry with the operating system user: `setpoint-cli` alone does not identify the person. */
 export function byUser(entry: AuditEntry, osUser: string): AuditEntry {
   const details = typeof entry.details === 'object' && entry.details !== null ? entry.details : {};
   return { ...entry, details: { ...details, os_user: osUser } };
@@ -79,7 +79,7 @@ export function refuseMoved(dataDir: string, place: DatabasePlace): void {
     throw new CommandError(`the data dir ${dataDir} was moved to a database: set SVC_DATABASE_URL`);
 }
 
-/** What a file of the data dir has against being read, as one line: damage, a format of a newer program. */
+/** Runs `work` on a file of the data dir; an unreadable one (damage, a format of a newer program) is one line for the operator. */
 export function forPerson<T>(work: () => T): T {
   try {
     return work();

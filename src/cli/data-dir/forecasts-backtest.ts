@@ -191,8 +191,8 @@ function print({ terminal }: DataDirParts, { unit, by, groups }: Scores, { refus
 }
 
 /**
- * What is needed to compute every figure again: `frames.jsonl`, `results.jsonl` (one line a call, numbers as they were answered),
- * `actuals.jsonl` and `scores.json`.
+ * The files from which every figure can be recomputed: `frames.jsonl`, `results.jsonl` (one line a call, numbers as they were
+ * answered), `actuals.jsonl` and `scores.json`.
  */
 class BacktestFiles {
   readonly #folder: string;

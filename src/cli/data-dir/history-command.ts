@@ -308,7 +308,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   try {
     await pipeline(Readable.from(lines()), parts.terminal.stdout, { end: false });
   } catch (error) {
-    // Whoever reads has seen enough, as `head` does.
+    // A closed pipe is the end of reading, as after `head`.
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {

@@ -1,4 +1,4 @@
-/** What a command does to the data dir itself, recorded: accepted before it begins, and how it ended. */
+/** A command's change of the data dir, recorded: accepted before it begins, and concluded with its outcome. */
 import type { AuditEntry } from '../../audit/event.ts';
 import type { AuditLog } from '../../audit/log.ts';
 import { newId } from '../../base/id.ts';

@@ -31,9 +31,9 @@ interface MemberView {
   /** `--page-size <number>` of `page_size` when absent. */
   readonly flags?: string;
   readonly text: string;
-  /** What a flag without a value sends. */
+  /** The value that a bare flag sends. */
   readonly value?: unknown;
-  /** What `--no-…` does, of a member that may be null. */
+  /** The help of `--no-…`, for a member that may be null. */
   readonly none?: string;
 }
 
@@ -53,7 +53,7 @@ export interface OperationView<C extends Capability> {
   /** Asked at a terminal before the change. */
   readonly question?: (path: Path, options: Values) => string | undefined;
   readonly print: (terminal: Terminal, answer: Static<C['answer']>, options: Values) => void;
-  /** What exit code 1 is for, although the service answered. */
+  /** The reason for exit code 1 although the service answered. */
   readonly failure?: (answer: Static<C['answer']>) => string | undefined;
 }
 
@@ -119,7 +119,7 @@ async function asking<C extends Capability>(
   { path, query, body }: Sent & { readonly path: Path },
   options: Values,
 ): Promise<() => Promise<Static<C['answer']>>> {
-  // What is confirmed by the header alone has no body when nothing is in it.
+  // An operation confirmed by the header alone has no body when no member is given.
   const hasBody = capability.body !== null && (capability.confirmedIn !== 'header' || Object.keys(body).length > 0);
   // The schemas of the descriptor made the options; the service checks what they hold.
   const input = { params: path, query, ...(hasBody ? { body } : {}) } as unknown as CallInput<C>;
@@ -203,7 +203,7 @@ function addMember<C extends Capability>(
   };
 }
 
-/** What stands for a value in the help, and how it is read. */
+/** The placeholder of a value in the help, and its parser. */
 function valueOf(schema: PlainSchema): readonly [string, ((text: string) => unknown)?] {
   if (schema['type'] === 'integer') return ['number', wholeNumber];
   if (schema['type'] === 'number') return ['number', finiteNumber];

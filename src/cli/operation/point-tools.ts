@@ -1,4 +1,4 @@
-/** `setpoint points read|watch|write` [points §8.7]: one point by its reference, for whoever commissions it. */
+/** `setpoint points read|watch|write` [points §8.7]: one point by its reference, for commissioning. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Static } from 'typebox';
 import { points } from '../../api/points.ts';

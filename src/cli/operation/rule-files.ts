@@ -119,7 +119,7 @@ async function planOf(
 
 const issueOfRule = decoder(Type.Object({ key: Type.String(), path: Type.String(), message: Type.String() }));
 
-/** What the service found in the rules, by file and place in it. */
+/** The service's findings in the rules, by file and place in it. */
 function inFiles(error: ApiError): Error {
   const issues: readonly unknown[] = Array.isArray(error.details['issues']) ? error.details['issues'] : [];
   const lines = issues.flatMap((issue) => {

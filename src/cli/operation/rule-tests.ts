@@ -9,7 +9,7 @@ import { CommandError } from '../exit.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import type { OperationCommand } from './operation-command.ts';
 
-/** What a file of rules must have for its tests to be run; the service checks what the rules hold. */
+/** The members that a rule file needs for its tests to run; the service checks the rules themselves. */
 const decodeFile = decoder(
   Type.Object({
     schema: Type.Literal('svc.rules.v1'),
@@ -88,7 +88,7 @@ function runsOfFile(file: string): TestRun[] {
   });
 }
 
-/** What a file holds is sent as it is. */
+/** The content of a file is sent unchanged. */
 function callWith(body: Readonly<Record<string, unknown>>): Call {
   return { params: {}, query: {}, body };
 }

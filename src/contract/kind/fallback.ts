@@ -15,7 +15,7 @@ export interface FallbackForecast {
   readonly basedOnDataThrough: string;
 }
 
-/** What a strategy is made of; the rest of a policy is about its use. */
+/** The members that define a strategy; the rest of a policy is about its use. */
 export type NaiveRule = Pick<FallbackPolicy, 'strategy' | 'source_feature' | 'season_seconds' | 'weeks'>;
 
 /** One value a step, null where the frame does not hold what the strategy needs. Seasons follow the task's `timezone`. */

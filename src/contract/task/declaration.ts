@@ -36,7 +36,7 @@ export interface TaskInput {
   readonly unit: string | null;
   readonly source: InputSource;
   readonly range: ValueRange;
-  /** What happens to a value outside `range`: it counts as missing, or the frame is refused. */
+  /** Handling of a value outside `range`: it counts as missing, or the frame is refused. */
   readonly out_of_range: 'reject' | 'missing';
 }
 

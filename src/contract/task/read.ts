@@ -1,6 +1,6 @@
 /**
- * A task file to a declaration with every default filled in, or all its faults with file and line [data-processing §2.2]. What
- * is checked here needs no other file: how the members of one declaration fit each other.
+ * A task file to a declaration with every default filled in, or all its faults with file and line [data-processing §2.2]. These
+ * checks need no other file: how the members of one declaration fit each other.
  */
 import { decoder } from '../../base/decode.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../../base/yaml.ts';

@@ -1,4 +1,4 @@
-/** What a receiver refuses in a frame, line by line of [data-processing §3]; every patched request carries the digest of its content. */
+/** Refusals of a frame's receiver, line by line of [data-processing §3]; every patched request carries the digest of its content. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';

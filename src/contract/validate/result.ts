@@ -11,7 +11,7 @@ import { decodeResult } from '../wire/result-decode.ts';
 import { checkFallback, checkPromotion, policyFor } from './fallback-check.ts';
 import { type Rejection, rejection, shapeRejection } from './rejection.ts';
 
-/** What the request's route says about the processor that answers. */
+/** The route's facts about the answering processor. */
 export interface ResultRoute {
   readonly processor: { readonly id: string; readonly version: string; readonly contract: string };
   readonly requires_artifact: boolean;

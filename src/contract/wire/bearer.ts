@@ -28,7 +28,7 @@ export function readBearer(
   return { ok: true, token: value, missing: false };
 }
 
-/** What is wrong with the `Authorization` header of a request, or null when it carries `token`. */
+/** The error in a request's `Authorization` header, or null when it carries `token`. */
 export function bearerFault(
   header: string | undefined,
   token: string,

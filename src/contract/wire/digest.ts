@@ -1,6 +1,6 @@
 /**
- * The input digest [data-processing §3.6]: SHA-256 over the canonical JSON of what a processor is asked, without
- * who asks, when, or whom. It is a content identity, not an idempotency key.
+ * The input digest [data-processing §3.6]: SHA-256 over the canonical JSON of the request's content, without caller, time or
+ * recipient. It is a content identity, not an idempotency key.
  */
 import type { ArtifactRef, BindingRef, ForecastOptions, NormalisedFrame, TaskRef } from '../../api/processing.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';

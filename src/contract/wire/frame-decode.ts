@@ -1,6 +1,6 @@
 /**
- * A frame from outside [data-processing §3.1], [data-processing §1.3]: shape first, then
- * the normal form of every timestamp. What the numbers mean together is checked in frame-check.ts.
+ * A frame from outside [data-processing §3.1], [data-processing §1.3]: shape first, then the normal form of every timestamp.
+ * Whether the numbers fit together is checked in frame-check.ts.
  */
 import Type, { type TSchema } from 'typebox';
 import {

@@ -1,4 +1,4 @@
-/** What is wrong with a message: the place as a JSON Pointer and the name of the rule it breaks [processor §5]. */
+/** An error in a message: the place as a JSON Pointer and the name of the violated rule [processor §5]. */
 
 export interface WireIssue {
   /** JSON Pointer into the message; `` is the message itself. Holds names of the contract and of features only. */

@@ -1,6 +1,6 @@
 /**
- * What leaves the service [processor §2]: exactly the contract's members, taken one by one, so that
- * nothing that a caller carries along (actor, token, route) can leave with them.
+ * The bytes that leave the service [processor §2]: exactly the contract's members, taken one by one, so that nothing else of the
+ * caller (actor, token, route) can leave with them.
  */
 import { type DataProcessingRequest, requestSchemaId } from '../../api/processing.ts';
 import { newId } from '../../base/id.ts';

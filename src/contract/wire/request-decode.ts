@@ -66,7 +66,7 @@ export function decodeEnvelope(value: unknown): RequestStep<Envelope> {
   if (unsupported !== null) return fail('SCHEMA_UNSUPPORTED', unsupported, 'version');
   const envelope = envelopeShape(value);
   if (!envelope.ok) {
-    // What is wrong at `frame` or `options` themselves is a fault of theirs.
+    // An error at `frame` or `options` themselves is an error of that member.
     const place = envelope.issue.path;
     const code = place === '/frame' ? 'FRAME_INVALID' : place === '/options' ? 'OPTION_UNKNOWN' : 'REQUEST_INVALID';
     return { ok: false, fault: { code, issue: envelope.issue } };

@@ -8,7 +8,7 @@ import { createSimulatedDriver, type SimulatedOptions } from './simulated.ts';
 import { createSunSpecDriver } from './sunspec.ts';
 import { createVirtualDriver } from './virtual.ts';
 
-/** What drivers need beside site.yaml, by channel id: read once, before the device thread starts. */
+/** Files and secrets that drivers need beside site.yaml, by channel id: read once, before the device thread starts. */
 export interface DriverMaterials {
   readonly simulated: ReadonlyMap<string, SimulatedOptions>;
   readonly mqtt: ReadonlyMap<string, MqttCredentials>;

@@ -153,7 +153,7 @@ describe('[points §3.1] modbus-tcp', () => {
     device.lack([2]);
     await expect.poll(() => [devices.value(0), devices.value(6)]).toEqual([42.5, null]);
     expect(devices.layer.channels()[0]?.state).toBe('online');
-    // What was learned stays over a lost connection: a gateway that restarts has the same registers.
+    // The learned limits survive a lost connection: a gateway that restarts has the same registers.
     const halved = device.reads.length;
     device.lack([]);
     await device.stop();

@@ -15,7 +15,7 @@ import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver
 import { mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 
-/** What a channel needs from outside site.yaml: secrets of the environment and the contents of files. */
+/** Settings of a channel from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -57,7 +57,7 @@ class MqttDriver implements Driver {
   readonly #subscriptions: ReadonlyMap<string, readonly Place[]>;
   /** Points by the topic that says whether their device is there. */
   readonly #presences: ReadonlyMap<string, readonly Place[]>;
-  /** What each of these topics said last on this connection. */
+  /** The latest message of each of these topics on this connection. */
   readonly #said = new Map<string, string>();
   #client: MqttClient | undefined;
   #online = false;

@@ -133,7 +133,7 @@ class SimulatedDriver implements Driver {
   };
 }
 
-/** What the series say at a moment. */
+/** The values of the series at a moment. */
 export function plantInputs(
   { load, pv, irradiance, timezone }: Omit<SimulatedOptions, 'stateFile'>,
   wallMs: number,

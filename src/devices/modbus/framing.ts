@@ -32,7 +32,7 @@ const tcp: Framing = {
   },
 };
 
-/** What comes while nothing is asked is dropped. */
+/** Bytes that arrive without a request are dropped. */
 const rtu: Framing = {
   frame: ({ unit, request }) => rtuFrame(unit, pduOf(request)),
   take(stream, asked) {

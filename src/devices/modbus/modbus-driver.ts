@@ -1,6 +1,6 @@
 /**
- * A Modbus channel [points §3.1]: one request in flight, commands and polls in turn, the connection ended when a request is
- * not answered, reconnect with bounded back-off. What cannot be read is bad, never old dressed as new.
+ * A Modbus channel [points §3.1]: one request in flight, commands and polls in turn, the connection closed when a request is not
+ * answered, reconnect with bounded backoff. A point that cannot be read is bad; an old value is never reported as new.
  */
 import type { Timer } from '../../base/clock.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
@@ -141,7 +141,7 @@ export class ModbusDriver implements Driver {
     void this.#work();
   }
 
-  /** What was learned of the blocks stays while the places are the same. */
+  /** The learned limits of the blocks stay while the places are the same. */
   #adopt({ places, missing }: FoundPlaces): void {
     const same =
       places.size === this.#places.size &&

@@ -107,7 +107,7 @@ export function takeFrames(stream: Buffer): { readonly frames: ModbusFrame[]; re
   return { frames, rest: Buffer.from(rest) };
 }
 
-/** What the device says to `request`; null when the bytes are not an answer to it. */
+/** The device's answer to `request`; null when the bytes are not an answer to it. */
 export function answerTo(request: ModbusRequest, pdu: Buffer): ModbusAnswer | null {
   const code = pdu[0];
   if (code === (request.code | exceptionBit)) {
@@ -159,7 +159,7 @@ export function exceptionName(code: number): string {
 const unitExceptions: ReadonlySet<number> = new Set([10, 11]);
 const deviceFailure = 4;
 
-/** What an exception to a read says: of the unit as a whole, of this moment, or perhaps of one register among many. */
+/** The scope of an exception to a read: the unit as a whole, this moment, or perhaps one register among many. */
 export function blameOf(code: number): 'unit' | 'moment' | 'registers' {
   if (unitExceptions.has(code)) return 'unit';
   return code === deviceFailure ? 'moment' : 'registers';

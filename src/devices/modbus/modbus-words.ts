@@ -1,4 +1,4 @@
-/** Modbus requests and answers in words, for the log and for whoever traces a channel. */
+/** Modbus requests and answers in words, for the log and for channel traces. */
 import type { DriverFailure } from '../driver.ts';
 import { exceptionName, type ModbusAnswer, type ModbusRequest } from './modbus-frame.ts';
 import type { ModbusTable } from './register-place.ts';

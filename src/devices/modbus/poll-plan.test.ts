@@ -1,4 +1,4 @@
-/** What is read together, and what is learned from a refusal [points §3.1]. */
+/** Grouping of reads, and learning from refusals [points §3.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ModbusType, registersTaken } from '../../site/protocol/modbus-raw.ts';

@@ -1,7 +1,7 @@
 /**
- * What is read together, and what was learned about it [points §3.1]: pure. Points of one unit and interval form a group;
- * their registers are read in blocks. A block that the device refuses is halved, until what it lacks stands alone; what
- * that taught stays until the channel restarts.
+ * The grouping of reads, and the limits learned for it [points §3.1]: pure. Points of one unit and interval form a group; their
+ * registers are read in blocks. A block that the device refuses is halved until the missing register is alone; the result is kept
+ * until the channel restarts.
  */
 import { bitsPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { isBits, type ModbusTable, type RegisterPlace } from './register-place.ts';

@@ -1,7 +1,7 @@
 /**
- * Modbus RTU frames over TCP: unit, PDU, checksum, and nothing that numbers them. Source: MODBUS over Serial Line 1.02,
- * "RTU transmission mode". An answer is known by its length alone, so whoever waited in vain must drop the connection:
- * what comes later would be taken for the answer to the next request.
+ * Modbus RTU frames over TCP: unit, PDU, checksum, and no transaction number. Source: MODBUS over Serial Line 1.02, "RTU
+ * transmission mode". An answer is recognised by its length alone, so after a timeout the connection must be dropped: a late
+ * answer would be taken for the answer to the next request.
  */
 import type { ModbusRequest } from './modbus-frame.ts';
 

@@ -1,4 +1,4 @@
-/** What silent units cost the others behind the same gateway [points §3.1]: on simulated time, so that the rate is exact. */
+/** The cost of silent units to the others behind the same gateway [points §3.1]: on simulated time, so that the rate is exact. */
 import { expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
 import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';

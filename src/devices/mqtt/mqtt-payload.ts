@@ -23,7 +23,7 @@ export function pathSteps(path: string): (string | number)[] {
   );
 }
 
-/** What the payload says; null when it says nothing of that kind. */
+/** The value in the payload; null when it has none of that kind. */
 export function valueIn(payload: Buffer, { payload: kind, steps, map }: PayloadFormat): PayloadValue | null {
   const text = payload.toString('utf8');
   const found = kind === 'json' ? memberAt(text, steps) : text.trim();

@@ -50,7 +50,7 @@ async function modelBytes(
     const count = Math.min(maxRegisters, length - at);
     const answer = await ask(unit, { code: 3, start: register + at, count });
     if (answer === null) return null;
-    // What it refuses is not implemented.
+    // A refused register is not implemented.
     parts.push(answer.kind === 'data' ? answer.bytes : Buffer.alloc(count * 2, 0xff));
   }
   return Buffer.concat(parts);

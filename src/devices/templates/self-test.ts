@@ -36,7 +36,7 @@ interface SelfTestOptions {
   readonly deadlineMs?: number;
 }
 
-/** What is wrong, a line each; empty when the template says what its self-tests expect. Throws what is wrong with a test itself. */
+/** The faults, a line each; empty when the template reads what its self-tests expect. Throws a fault of a test itself. */
 export async function selfTestFaults(
   template: DeviceTemplate,
   clock: Clock,
@@ -102,7 +102,7 @@ function formatOf(point: SitePoint): PayloadFormat {
   return { payload, steps: pathSteps(path), map };
 }
 
-/** What the command publishes, beside what the test expects on its topic. */
+/** The messages that the command publishes, beside those that the test expects on its topic. */
 function publishedFaults({ held }: DeviceSelfTest, point: SitePoint, value: number): string[] {
   const { topic } = mqttAddressOf(point);
   const payload = payloadOf((value - point.offset) / point.scale, formatOf(point));

@@ -11,7 +11,7 @@ export interface FitCache<Fit> {
 }
 
 /**
- * What a fit is taken to keep: its trees, and columns beside those of the sample. Measured from 1.7 MB (a load alone, 41 KB) to
+ * The assumed size of a fit: its trees, and columns beside those of the sample. Measured from 1.7 MB (a load alone, 41 KB) to
  * 18.4 MB (twelve covariates over twenty months, 1.5 MB, a month ahead); this is above all of it.
  */
 const fitBytesFixed = 4_194_304;

@@ -1,4 +1,4 @@
-/** What travels between the service and a forecasting thread: typed arrays, moved and not copied. */
+/** The messages between the service and a forecasting thread: typed arrays, moved and not copied. */
 import type { Ask, ForecastAnswer } from '../forecast.ts';
 import type { Sample } from '../sample.ts';
 

@@ -1,6 +1,6 @@
 /**
- * An accepted frame as a sample for the models, and what was unusual about it [data-processing §3.1]: stable codes, so that
- * whoever runs a site can count them. A missing cell is NaN from here on and never 0.
+ * An accepted frame as a sample for the models, with its anomalies [data-processing §3.1]: stable codes, which a site can count.
+ * A missing cell is NaN from here on and never 0.
  */
 import type { Segment, Series } from '../../api/processing.ts';
 import type { CalendarTransformName } from '../../contract/calendar.ts';
@@ -40,7 +40,7 @@ export function readFrame({ request, declaration }: AcceptedRequest): FrameReadi
   };
 }
 
-/** What is declared to be known ahead and has a history to learn from. */
+/** The features declared as known ahead that have a history to learn from. */
 function readCovariates(
   { inputs, target }: TaskDeclaration,
   history: Segment,

@@ -41,7 +41,7 @@ function namesOf(folder: string): string[] {
   }
 }
 
-/** What this forecaster cannot do for a task, known before anybody asks. */
+/** The reasons why this forecaster cannot serve a task, known before the first request. */
 function unfit({ value: task, at }: Placed<TaskDeclaration>): string[] {
   const faults: string[] = [];
   if (cellsPerDay(task.frame.cadence_seconds * 1000) === 0)

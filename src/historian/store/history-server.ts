@@ -85,7 +85,7 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
 }
 
 /**
- * What a process wrote that no longer controls the site is undone. The epoch is locked for the moment of the commit only: the
+ * Undoes the writes of a process that no longer controls the site. The epoch is locked for the moment of the commit only: the
  * lease is renewed in the same row.
  */
 async function refuseFormer({ run }: PostgresConnection, { epoch }: PostgresPlace): Promise<void> {

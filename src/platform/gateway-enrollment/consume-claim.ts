@@ -1,6 +1,6 @@
 /**
- * Enrolls a gateway that shows its token [platform §6.4]. Unknown gateway, wrong state and wrong token are one
- * answer; only who has the right token learns that it came too late.
+ * Enrolls a gateway that presents its token [platform §6.4]. Unknown gateway, wrong state and wrong token get one answer; only a
+ * caller with the right token learns that it expired.
  */
 import Type from 'typebox';
 import type { UseCase } from '../application-contract.ts';

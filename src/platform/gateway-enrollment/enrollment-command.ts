@@ -1,4 +1,4 @@
-/** What register, issue and consume share: their parts, and the commit of a changed gateway with what it leaves behind. */
+/** The common part of register, issue and consume: their dependencies, and the commit of a changed gateway with its journal. */
 import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -60,7 +60,7 @@ export function enrollmentCommand<Input extends { readonly gatewayId: string }, 
     async work(command) {
       const worked = await use.work(commandParts, command);
       if ('done' in worked || worked.outcome !== 'denied') return worked;
-      // What stands in the way may be the work of a concurrent call with the same key, committed since the first lookup.
+      // The conflict may come from a concurrent call with the same key, committed since the first lookup.
       return (await receiptOf(commandParts, gateways, command)) ?? worked;
     },
     refusals: gateways,
@@ -94,7 +94,7 @@ export async function commitGateway<Input>(
     readonly expectedRevision: number | null;
     readonly next: Gateway;
     readonly eventType: string;
-    /** What a gateway of another revision than expected means for this command. */
+    /** The meaning of a gateway with an unexpected revision for this command. */
     readonly mismatch: RefusalCode;
   },
 ): Promise<Worked<EnrolledGateway>> {

@@ -52,7 +52,7 @@ type Step = { kind: string; tenantId: string; subjectId: string; idempotencyKey:
   token?: number | undefined;
 };
 
-/** What a caller can see of a result. */
+/** The caller's view of a result. */
 type Answer = string;
 
 interface Row {

@@ -9,7 +9,7 @@ import {
   requestFingerprint,
 } from '../../testing/gateway-enrollment.ts';
 
-/** What was there before the test's own calls does not count. */
+/** Rows from before the test's own calls do not count. */
 function opened(
   enrollment: OpenEnrollment,
   command: Pick<OpenCommand, 'contract' | 'run' | 'input' | 'otherInput'>,

@@ -33,7 +33,7 @@ export type Gateway =
       readonly credentialRequestFingerprint: string;
     });
 
-/** What callers see: never a token, a digest or a fingerprint. */
+/** The caller's view: never a token, a digest or a fingerprint. */
 export interface GatewayView extends Scope {
   readonly gatewayId: string;
   readonly displayName: string;

@@ -7,7 +7,7 @@ import type { Gateways } from './ports.ts';
 
 export interface InMemoryGateways extends Gateways {
   readonly journal: InMemoryJournal<GatewayView, GatewayView>;
-  /** Every stored aggregate, for whoever wants to look for what must not be there. */
+  /** Every stored aggregate, so that tests can search all of them. */
   all(): readonly Gateway[];
 }
 

@@ -1,4 +1,4 @@
-/** What gateway enrollment needs of the outside [platform §6.4]. */
+/** The ports of gateway enrollment [platform §6.4]. */
 import type { Scope } from '../call-context.ts';
 import type { Journal, Receipt, RefusalRecord } from '../journal.ts';
 import type { Gateway, GatewayView } from './gateway.ts';

@@ -5,7 +5,7 @@ import type { Gateway } from './gateway.ts';
 
 const tokenBytes = 32;
 
-/** What an encoded token looks like; everything else never came from here. */
+/** The form of an encoded token; any other text was not issued here. */
 export const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
 export function newToken(freshBytes: (count: number) => Uint8Array): string {

@@ -1,4 +1,4 @@
-/** What provider-region discovery needs of the outside [platform §6.2]. */
+/** The ports of provider-region discovery [platform §6.2]. */
 import type { Scope } from '../call-context.ts';
 
 /** A tenant's access to one provider. It holds a reference to a credential, never the credential. */
@@ -44,14 +44,14 @@ export interface RegionObservation {
   readonly regions: readonly Region[];
 }
 
-/** What an adapter answers; whether it kept to that is checked on every call. */
+/** An adapter's answer; every call checks its form. */
 type RegionAnswer =
   | { readonly ok: true; readonly observation: RegionObservation }
   | { readonly ok: false; readonly code: (typeof providerFailureCodes)[number]; readonly retryable: boolean };
 
 export interface ProviderAdapter {
   readonly providerId: string;
-  /** What its regions may be said to offer. */
+  /** The capabilities that its regions may have. */
   readonly capabilities: readonly string[];
   /** Stops when `signal` aborts: nobody waits for the answer any more. */
   discoverRegions(request: RegionRequest, signal: AbortSignal): Promise<RegionAnswer>;

@@ -1,4 +1,4 @@
-/** What comes into planning from outside, decoded: request, engine answer and policy decision [platform §6.3]. */
+/** The inputs of planning, decoded: request, engine answer and policy decision [platform §6.3]. */
 import Type from 'typebox';
 import { platformLimits } from '../limits.ts';
 import { isOwnCode } from '../refusal.ts';

@@ -1,6 +1,6 @@
 /**
- * Engine runs under way, one per scope and key [platform §6.3]: who comes with the same request joins, who
- * comes with another is refused. A run is cancelled when all of its callers have left.
+ * Engine runs in progress, one per scope and key [platform §6.3]: the same request joins, a different one is refused. A run is
+ * cancelled when all of its callers have left.
  */
 
 import type { CallSubject } from '../call-context.ts';

@@ -1,4 +1,4 @@
-/** Runs of an engine: one a key, cancelled by who waits, ended by a deadline, counted [platform §6.3]. */
+/** Runs of an engine: one a key, cancelled by a waiting caller, ended by a deadline, counted [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import { holdMethod, settledPort } from '../../testing/faulty-port.ts';
 import { openPlanning, stackRequest } from '../../testing/stack-planning.ts';
@@ -71,7 +71,7 @@ describe('runs of an engine', () => {
     expect(await Promise.all([run(), run()])).toEqual([unavailable, unavailable]);
     expect(engine.calls).toEqual(['plan']);
     expect(audit().map(({ entry }) => entry.outcome)).toEqual(['failed', 'failed']);
-    // What the engine's error said of a password is nowhere.
+    // The password in the engine's error appears nowhere.
     expect(JSON.stringify(audit())).not.toContain('hunter2');
   });
 

@@ -1,4 +1,4 @@
-/** What deployment-stack planning needs of the outside [platform §6.3]. */
+/** The ports of deployment-stack planning [platform §6.3]. */
 import type { Scope } from '../call-context.ts';
 import type { Journal, Receipt, RefusalRecord } from '../journal.ts';
 
@@ -15,7 +15,7 @@ export interface StackRequest {
   readonly topology: { readonly reference: string; readonly digest: string };
 }
 
-/** A stack has a state of its own, and one lock that whoever touches that state holds. */
+/** A stack has a state of its own, and one lock that every access to that state holds. */
 export interface DeploymentStack extends Scope {
   readonly stackId: string;
   readonly stateKey: string;
@@ -32,7 +32,7 @@ export interface EngineRequest extends Scope, StackRequest {
   readonly lockId: string;
 }
 
-/** What an engine says that it planned; `address` names a resource and is kept by nobody. */
+/** The engine's report of its plan; `address` names a resource and is not kept. */
 export interface EnginePlan {
   readonly planId: string;
   readonly stackId: string;

@@ -1,7 +1,7 @@
 /**
- * Commissioning [data-processing §2.3]: declarations, bindings and routes against
- * the site, to routes that can run, or every fault with file and line. It fails closed. What is disabled or not
- * commissioned is simply not there: its references are not looked at, and nobody can call it.
+ * Commissioning [data-processing §2.3]: declarations, bindings and routes against the site, to routes that can run, or every
+ * fault with file and line. It fails closed. Disabled or uncommissioned parts do not exist for callers: their references are not
+ * checked, and nobody can call them.
  */
 
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';

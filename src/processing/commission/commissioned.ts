@@ -1,4 +1,4 @@
-/** What commissioning hands on [data-processing §2.3]: a task, its binding and its route with every reference resolved. */
+/** The result of commissioning [data-processing §2.3]: a task, its binding and its route with every reference resolved. */
 import type { ArtifactRef } from '../../api/processing.ts';
 import type { CalendarPlace, CalendarTransformName } from '../../contract/calendar.ts';
 import type { Aggregation, DuplicatePolicy, TaskDeclaration, TaskInput } from '../../contract/task/declaration.ts';

@@ -1,6 +1,6 @@
 /**
- * `<config>/processing/` as a whole [data-processing §2.1]: every file read and checked, then commissioned. What is
- * wrong anywhere is reported together, with file and line; a start with any of it fails.
+ * `<config>/processing/` as a whole [data-processing §2.1]: every file read and checked, then commissioned. All errors are
+ * reported together, with file and line; a start with any of them fails.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ import { isLoopbackHost } from '../../egress/pinned-address.ts';
 import { hasTransport } from '../processor/transport/index.ts';
 import type { ProcessorSettings } from './routes.ts';
 
-/** What is wrong with a base URL for `boundary`, or null. */
+/** The error in a base URL for `boundary`, or null. */
 export function endpointFault(endpoint: string, boundary: ProcessorSettings['boundary']): string | null {
   const url = URL.parse(endpoint);
   if (url === null || !hasTransport(url)) return 'is not an http or https URL';

@@ -1,4 +1,4 @@
-/** What a route that keeps its results, or runs by itself, must be able to [data-processing §8]. */
+/** The requirements for a route that keeps its results, or runs on a schedule [data-processing §8]. */
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';
 import type { RouteSettings } from './routes.ts';
 

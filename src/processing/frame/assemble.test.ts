@@ -31,7 +31,7 @@ import type { Assembly } from './assemble.ts';
 import type { Reason } from './reason.ts';
 
 let store: TestHistory;
-/** What the tests of a `describe` store rows in. */
+/** The store of a `describe`'s tests. */
 function rig(engine: DatabaseEngine): void {
   const history = historyOn(engine);
   beforeAll(() => {

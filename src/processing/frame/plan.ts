@@ -1,6 +1,6 @@
 /**
- * What one request asks for, before anything is read or recorded ([data-processing §4.1] step 2): whether it may ask at all, its exact
- * grids, and the size of its frame.
+ * The scope of one request, before anything is read or recorded ([data-processing §4.1] step 2): whether it may ask at all, its
+ * exact grids, and the size of its frame.
  */
 import type { ForecastOptions } from '../../api/processing.ts';
 import { Fault } from '../../base/fault.ts';

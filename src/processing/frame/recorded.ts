@@ -98,7 +98,7 @@ function cellsOf(answer: WindowAnswer): Cells {
   return cells;
 }
 
-/** What the rows of a window break, whatever the cells say. */
+/** The quality rules that the rows of a window violate, whatever the cells hold. */
 function windowReasons(
   place: { readonly segment: SegmentName; readonly input: Feature['input']; readonly grid: Grid },
   source: RecordedSource,
@@ -127,8 +127,8 @@ function labelled({ grid }: { readonly grid: Grid }, reason: Reason, span: Insta
 }
 
 /**
- * `persistence_day` [data-processing §4.8]: each future label takes the recorded value of the same time of
- * day in the 24 hours that end at the cutoff. What it fills is substituted, and its provenance is that of the record.
+ * `persistence_day` [data-processing §4.8]: each future label takes the recorded value of the same time of day in the 24 hours
+ * that end at the cutoff. Filled cells are substituted, and their provenance is that of the record.
  */
 export function persistedDay(
   plan: FramePlan,

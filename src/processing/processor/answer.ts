@@ -44,7 +44,7 @@ function refusedHead(head: AnswerHead): ProcessorAnswer | null {
   return head.status === 200 ? rejected(plain ? 'media_type' : 'content_encoding') : untypedError(head.status);
 }
 
-/** What is refused by its head is not read; an error keeps the meaning of its status, its long text is not wanted. */
+/** An answer refused by its head is not read; of an error, the status counts and a long text is not read. */
 export function wantedOf(head: AnswerHead, maxResponseBytes: number): Wanted {
   if (refusedHead(head) !== null) return { maxBytes: 0, longer: 'unread' };
   if (head.status !== 200) return { maxBytes: processorLimits.smallAnswerBytes, longer: 'unread' };

@@ -23,7 +23,7 @@ export class Breaker {
     return this.#openedAtMs !== null && this.#remainingMs() > 0;
   }
 
-  /** Whoever is admitted reports success, failure or abandonment. */
+  /** An admitted caller reports success, failure or abandonment. */
   admit(): Admission {
     if (this.#openedAtMs === null) return { admitted: true };
     const retryAfterMs = this.#remainingMs();

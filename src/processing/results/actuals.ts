@@ -1,4 +1,4 @@
-/** What was recorded for the target of a task, on the grid of its forecasts, as known now. */
+/** The recorded values of a task's target, on the grid of its forecasts, as known now. */
 import type { CommissionedRoute, RecordedSource } from '../commission/commissioned.ts';
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
 import { inTaskUnit, recordedWindow } from '../source/recorded-window.ts';
@@ -6,7 +6,7 @@ import { inTaskUnit, recordedWindow } from '../source/recorded-window.ts';
 /** Labels of one window: as many as a frame may have. */
 const labelsPerWindow = 20_000;
 
-/** What was recorded for a label; NaN where nothing was. */
+/** The recorded value of a label; NaN without one. */
 export type ActualAt = (labelMs: number) => number;
 
 /** For the labels from `firstMs` to `lastMs`. Throws Fault `source-unavailable`. */

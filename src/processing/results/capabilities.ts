@@ -34,7 +34,7 @@ export interface ResultParts {
   readonly clock: Clock;
 }
 
-/** What is scored without `from`. */
+/** The scored period without `from`. */
 const usualDays = 30;
 
 const resource = () => ({ kind: 'processing-binding', id: 'processing-binding:unknown' });

@@ -28,7 +28,7 @@ export interface ScoreQuestion {
   readonly toMs: number;
   readonly cadenceMs: number;
   readonly timeZone: string;
-  /** What was recorded for a label; NaN where nothing was. */
+  /** The recorded value of a label; NaN without one. */
   actualAt(labelMs: number): number;
 }
 
@@ -94,7 +94,7 @@ export class ScoreBoard {
     }
   }
 
-  /** What was recorded for each step that can be scored, NaN for the others; null of a result that cannot be. */
+  /** The recorded value of each step that can be scored, NaN for the others; null for a result that cannot be scored. */
   #actualsOf({ status, numbers, steps, firstMs, keptMs }: ScoredResult): Float64Array | null {
     const { fromMs, toMs, cadenceMs, actualAt } = this.#question;
     if (status !== 'produced' || numbers === null) return null;

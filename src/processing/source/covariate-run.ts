@@ -1,6 +1,6 @@
 /**
- * A file of covariate runs, text to checked runs [data-processing §4.8]: who forecast what for when, issued at a
- * known time. Strict: one wrong value makes the whole file unusable, because nobody can say what else is wrong in it.
+ * A file of covariate runs, text to checked runs [data-processing §4.8]: issuer, forecast values and issue time. Strict: one
+ * wrong value makes the whole file unusable, because the rest cannot be trusted then.
  */
 import Type, { type Static } from 'typebox';
 import { timestampSchema, unitSchema } from '../../api/processing.ts';

@@ -25,7 +25,7 @@ export interface ScoreLine {
   readonly part: string;
   readonly name: string;
   readonly passed: boolean;
-  /** What was seen, when that is not what was expected. */
+  /** The actual result, when it is not the expected one. */
   readonly seen: string;
 }
 
@@ -36,7 +36,7 @@ const shortDeadlineMs = 50;
 /** An answer after the deadline may be under way this long. */
 const shortDeadlineGraceMs = 2000;
 const callersAtOnce = 32;
-/** What an error must never tell: absolute paths, frames of a stack, queries, addresses. */
+/** The contents that an error must never have: absolute paths, stack frames, queries, addresses. */
 const leaks =
   /(^|[\s"'(=])\/(?!frame|options|task|binding|artifact|deadline|submitted_at|request_id|schema|input_digest|processor_contract)[a-z]+\/|\bat [\w.<>]+ \(|Traceback|\bSELECT\b|\d+\.\d+\.\d+\.\d+/;
 

@@ -42,7 +42,7 @@ const schemas: readonly (readonly [file: string, id: string, title: string, sche
   ['task', taskSchemaId, 'Task declaration', taskGrammar],
 ];
 
-/** What the made files are made from: the declaration and the two examples that are written by hand. */
+/** The sources of the generated files: the declaration and the two examples that are written by hand. */
 export interface ContractExample {
   readonly task: TaskDeclaration;
   readonly request: NormalisedRequest;

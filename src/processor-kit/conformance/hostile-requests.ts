@@ -16,7 +16,7 @@ export interface HostileRequest {
   readonly contentType: string;
   readonly contentEncoding?: string;
   readonly body: string;
-  /** What was changed, when that can be said in operations; the digest is then recomputed unless it is among them. */
+  /** The change as patch operations, where it can be one; the digest is then recomputed unless it is among them. */
   readonly patch?: readonly PatchOperation[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * A valid request for any task declaration: a frame on the exact grid with plausible values inside every range, its
- * provenance, aggregates and digest. What a conformance check sends, and what it varies to make requests that are not valid.
+ * A valid request for any task declaration: a frame on the exact grid with plausible values inside every range, its provenance,
+ * aggregates and digest. The conformance check sends it, and varies it to make invalid requests.
  */
 import {
   type ForecastOptions,

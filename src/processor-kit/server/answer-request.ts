@@ -1,6 +1,6 @@
 /**
- * The protocol of a processor without a socket [processor §4]: a received request becomes the reply to send. What is
- * refused is refused in the contract's order; what is accepted gets a slot, its deadline and an answer.
+ * The protocol of a processor without a socket [processor §4]: a received request becomes the reply to send. Refusals follow the
+ * contract's order; an accepted request gets a slot, its deadline and an answer.
  */
 import { type ArtifactRef, type ProcessorHealth, type ProcessorRef, processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';

@@ -11,7 +11,7 @@ export interface ServerLimits {
   readonly max_reading: number;
   /** Time for the bytes of one request to arrive. */
   readonly read_timeout_ms: number;
-  /** Advice to whoever is answered 429. */
+  /** Retry advice in a 429 answer. */
   readonly busy_retry_seconds: number;
 }
 

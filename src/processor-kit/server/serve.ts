@@ -1,6 +1,6 @@
 /**
- * The processor-facing routes over HTTP [processor §1]: `POST /v1/process` and `GET /v1/health`, for whoever serves a processor
- * from this repository. Bytes are bounded in size, time and number before anything is parsed.
+ * The processor-facing routes over HTTP [processor §1]: `POST /v1/process` and `GET /v1/health`, for the processors in this
+ * repository. Bytes are bounded in size, time and number before anything is parsed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * What a processor of this repository is to the protocol: a function from an accepted request to its findings. The
- * protocol's own members (identity, digest, watermark, times) are put around them here, the same for every processor.
+ * The interface of a processor in this repository: a function from an accepted request to its findings. The protocol's own
+ * members (identity, digest, watermark, times) are put around them here, the same for every processor.
  */
 import {
   type FallbackBlock,
@@ -20,14 +20,14 @@ import type { FallbackPolicy } from '../../contract/task/declaration.ts';
 import { timeMs } from '../../contract/wire/normal-times.ts';
 import type { AcceptedRequest } from '../check-request.ts';
 
-/** What was found; expiry is the task's own bound unless a shorter age is given. */
+/** The result; expiry is the task's own bound unless a shorter age is given. */
 export type Findings =
   | {
       readonly status: 'produced';
       readonly points: readonly ForecastPoint[];
       readonly artifact?: UsedArtifact;
       readonly warnings?: readonly string[];
-      /** What the answer rests on, for people; at most `wireLimits.detailsBytesMax` as JSON. */
+      /** The basis of the answer, for people; at most `wireLimits.detailsBytesMax` as JSON. */
       readonly details?: object;
       readonly expiresAfterSeconds?: number;
     }

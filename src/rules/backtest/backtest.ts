@@ -20,7 +20,7 @@ export interface RuleBacktestParts {
   readonly candidate: RunnableRule;
   /** The rule as it is stored; null where that has no flow that can run. */
   readonly running: RunnableRule | null;
-  /** What the candidate is compared with; null where that is the candidate itself. */
+  /** The rule that the candidate is compared with; null where that is the candidate itself. */
   readonly baseline: RunnableRule | null;
   /** Scheduled runs of the running rule in the window, by time. */
   readonly recorded: readonly RecordedRun[];
@@ -36,7 +36,7 @@ export interface RuleBacktestParts {
   readonly plant: PlantAssumption | null;
 }
 
-/** What became of the plant [rules §10.6]. */
+/** The plant's response [rules §10.6]. */
 interface PlantResult extends PlantEnergies {
   readonly soc: readonly { readonly at: string; readonly value: number }[];
   /** Under the rule that is compared with; null without one. */
@@ -45,7 +45,7 @@ interface PlantResult extends PlantEnergies {
   readonly recorded_soc_error: number | null;
 }
 
-/** What a rule did at one moment, and goes on to do until the next one. */
+/** A rule's decision at one moment, which holds until the next one. */
 export interface Doing {
   readonly atMs: number;
   readonly outcome: string;

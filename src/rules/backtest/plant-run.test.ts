@@ -194,7 +194,7 @@ describe('[rules §10.6] a rule in a closed loop', () => {
           const { loadKw, pvKw } = inputs[Math.floor(second / 60)] ?? { loadKw: 0, pvKw: 0 };
           const net = loadKw - pvKw;
           const charge = socKwh * 10;
-          // What the meters show at this second: the power of the setpoint before, on the load of now.
+          // The meter readings at this second: the power of the previous setpoint, on the load of now.
           const isPeak = net > 20 && charge > 10;
           const isSun = net < 0 && charge < 90;
           const next = isPeak || isSun ? Math.max(-50, Math.min(50, net - Math.min(20, Math.max(0, net)))) : 0;
@@ -266,7 +266,7 @@ describe('[rules §10.6] a rule in a closed loop', () => {
 
 describe('[rules §10.6] the error of the assumed plant', () => {
   const minutes = 60;
-  /** What a battery of this capacity would have recorded on commands of 10 kW, back and forth. */
+  /** The record of a battery of this capacity on commands of 10 kW, back and forth. */
   function recorded(capacityKwh: number, gapMinutes = 0): Sample[] {
     const model = new PlantModel({ ...battery, capacityKwh }, 50, 0);
     return Array.from({ length: minutes }, (_, minute): Sample[] => {

@@ -1,6 +1,6 @@
 /**
- * The assumed battery on the commands that were recorded [rules §10.6]: how far its state of charge comes from the recorded one. What
- * a backtest says of a plant is worth as much as this error.
+ * The assumed battery on the recorded commands [rules §10.6]: the error of its state of charge against the recorded one. This
+ * error bounds the trust in a backtest of the plant.
  */
 import type { SiteCatalogue } from '../../site/catalogue.ts';
 import { PlantModel } from './plant-model.ts';

@@ -1,6 +1,6 @@
 /**
- * A rule on the inputs that its recorded runs read [rules §10.4]: one evaluation a run, at the run's own time. What a run did not
- * read is not known, and counts as missing.
+ * A rule on the inputs of its recorded runs [rules §10.4]: one evaluation a run, at the run's own time. A value that a run did
+ * not read is unknown, and counts as missing.
  */
 import { timeLabel } from '../../base/timestamp.ts';
 import type { SiteCatalogue } from '../../site/catalogue.ts';

@@ -1,4 +1,4 @@
-/** What a backtest adds up over the runs of one rule [rules §10.1]. */
+/** Totals over the runs of one rule in a backtest [rules §10.1]. */
 import { timeLabel } from '../../base/timestamp.ts';
 import type { CompiledRule } from '../compile.ts';
 import type { Plan } from '../evaluate.ts';

@@ -9,7 +9,7 @@ import { type ClockName, functionTable, type PureName, pureFunctions, type State
 import type { BinaryOperator, ExpressionNode } from './parse.ts';
 import { type SiteState, statefulFunctions } from './stateful.ts';
 
-/** What a run reads and writes while it is evaluated; one per compiled rule, reused. */
+/** The memory of an evaluation; one per compiled rule, reused. */
 export interface Frame {
   snapshot: Snapshot;
   /** Values of declarations, by slot. */

@@ -95,7 +95,7 @@ const namePattern = /[A-Za-z_][A-Za-z0-9_]*/y;
 const doubleSymbols = new Set(['&&', '||', '==', '!=', '<=', '>=']);
 const singleSymbols = '-+*/%^<>!?:(),';
 
-/** What a character can begin: decided once for the characters of the language, which all lie below 128. */
+/** The token that a character can begin: decided once for the characters of the language, which all lie below 128. */
 const beginnings: readonly ('space' | 'number' | 'name' | 'symbol' | null)[] = Array.from(
   { length: 128 },
   (_, code) => {
@@ -366,7 +366,7 @@ function variablesOf(node: ExpressionNode, found: Set<string>): Set<string> {
   return found;
 }
 
-/** Expressions of one document: each text is parsed once, whoever asks for it. */
+/** Expressions of one document: each text is parsed once for all its uses. */
 export class Formulas {
   readonly #parsed = new Map<string, ParsedExpression>();
 

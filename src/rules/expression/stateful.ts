@@ -85,7 +85,7 @@ function edge(state: SiteState, args: Float64Array, nowMs: number, gapMs: number
   return crossed ? 1 : 0;
 }
 
-/** What survives a restart: sums, windows and switch positions do, everything that hangs on elapsed time does not. */
+/** The state after a restart: sums, windows and switch positions survive, everything that depends on elapsed time does not. */
 export function afterRestart(name: StatefulName, state: readonly number[]): SiteState {
   switch (name) {
     case 'integrate':

@@ -1,5 +1,5 @@
 /**
- * What a kind of node is: how its content is read, and what it computes by itself. The parts that it shares with other kinds
+ * The interface of a node kind: how its content is read, and what it computes itself. The parts that it shares with other kinds
  * (`NodeParts`) are checked, compiled and run the same way for all of them.
  */
 import type { Reader } from '../issues.ts';

@@ -1,6 +1,6 @@
 /**
- * Period delta [rules §4.6]: how much a counter grew since the period began. A new period starts at local
- * midnight of its zone and at 0. What was counted before a counter reset (a value below the last one) is kept.
+ * Period delta [rules §4.6]: the growth of a counter since the period began. A new period starts at local midnight of its zone
+ * and at 0. The count before a counter reset (a value below the last one) is kept.
  */
 import { localMs, type Period, periodNumber } from '../../site/local-time.ts';
 import { readName, readPeriod, readTimezone } from '../node-content.ts';

@@ -22,7 +22,7 @@ interface FlowParts {
   readonly settings: readonly string[];
   readonly computed: readonly { readonly name: string; readonly expression: string }[];
   readonly branches: readonly Branch[];
-  /** What is written where no branch is true. */
+  /** The writes where no branch is true. */
   readonly otherwise: { readonly label: string; readonly writes: readonly WriteOf[] };
 }
 

@@ -8,7 +8,7 @@ export interface ValueDeadband {
   readonly threshold: number;
 }
 
-/** What an on-change rule remembers of one subscribed point. */
+/** The memory of an on-change rule for one subscribed point. */
 export interface ChangeMemory {
   /** The value that the last run read; NaN before the first one. */
   last: number;

@@ -1,5 +1,5 @@
 /**
- * What a kind of trigger is: how it is read, and when a rule that has it is due. Priority, cooldown, gaps and the memory of
+ * The interface of a trigger kind: how it is read, and when a rule that has it is due. Priority, cooldown, gaps and the memory of
  * points are the same for all kinds: the scheduler keeps them.
  */
 import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';

@@ -11,7 +11,7 @@ export type ParsedTrigger =
 /** Period of a rule without trigger and without cooldown, in milliseconds [rules §3.1]. */
 export const defaultIntervalMs = 1000;
 
-/** What a rule runs by: its trigger, else its cooldown as the period when that is above 0, else one second. */
+/** The trigger in effect: the rule's own, else its cooldown as the period when that is above 0, else one second. */
 export function effectiveTrigger(trigger: Trigger | null, cooldownMs: number): Trigger {
   return trigger ?? { type: 'interval', interval_ms: cooldownMs > 0 ? cooldownMs : defaultIntervalMs };
 }
@@ -36,6 +36,6 @@ function readTrigger(reader: Reader, catalogue: SiteCatalogue): Trigger | undefi
   }
   reader.onlyKnown(['type', ...kind.fields]);
   const members = kind.read(reader, catalogue);
-  // What a kind reads are the members of a trigger of its type.
+  // Each kind reads the members of a trigger of its type.
   return members === undefined ? undefined : ({ type: kind.type, ...members } as Trigger);
 }

@@ -1,4 +1,4 @@
-/** What Modbus types take and hold [points §3.1]; without schemas, for the device thread too. */
+/** Sizes and ranges of the Modbus types [points §3.1]; without schemas, for the device thread too. */
 
 /** The raw values that a place in a device can hold. */
 export interface RawRange {

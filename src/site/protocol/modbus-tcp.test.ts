@@ -13,7 +13,7 @@ const channel: ModbusChannel = {
   word_order: 'big',
 };
 
-/** What is wrong with an address, as `field message`; the grammar's own findings as paths. */
+/** The faults of an address, as `field message`; the grammar's own findings as paths. */
 function faults(address: Readonly<Record<string, unknown>>, kind: 'measurement' | 'action' = 'measurement'): string[] {
   const found: string[] = [];
   const decoded = modbus.address?.({ table: 'holding', register: 10, ...address });

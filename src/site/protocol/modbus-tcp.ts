@@ -8,7 +8,7 @@ import { identifier, milliseconds, type Protocol } from './protocol.ts';
 const order = Type.Enum(['big', 'little']);
 const unitId = Type.Integer({ minimum: 0, maximum: 255 });
 
-/** What a connection to a Modbus device or gateway takes, whatever is read through it. */
+/** The settings of a connection to a Modbus device or gateway, whatever is read through it. */
 export const modbusConnection = {
   id: identifier,
   host: Type.String({ minLength: 1, maxLength: 255 }),

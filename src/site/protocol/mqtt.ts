@@ -32,12 +32,12 @@ const mqttSettings = strict({
   password_env: Type.Optional(variableName),
   /** Of this connection at the broker; one of its own for each connection when absent. */
   client_id: Type.Optional(identifier),
-  /** PEM files of a `mqtts` connection, relative to site.yaml: whom to trust, and who Setpoint is. */
+  /** PEM files of a `mqtts` connection, relative to site.yaml: trusted authorities, and Setpoint's own certificate. */
   ca_file: Type.Optional(fileName),
   cert_file: Type.Optional(fileName),
   key_file: Type.Optional(fileName),
   keep_alive_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600 })),
-  /** What the broker tells others when the connection is lost. */
+  /** The message that the broker publishes when the connection is lost. */
   will: Type.Optional(strict({ topic: mqttTopic, payload: Type.String({ maxLength: 1024 }) })),
   /** Birth and will of Setpoint's connection, both retained. */
   status: Type.Optional(presence),

@@ -1,6 +1,6 @@
 /**
- * What site.yaml says of a protocol [points §1]: the grammar of a channel's settings and of its points' addresses. The driver
- * itself is in `devices/driver/`: it runs in a thread that loads no schemas.
+ * The grammar of a protocol in site.yaml [points §1]: a channel's settings and its points' addresses. The driver itself is in
+ * `devices/driver/`: it runs in a thread that loads no schemas.
  */
 import Type from 'typebox';
 import type { Decoded } from '../../base/decode.ts';
@@ -11,7 +11,7 @@ import type { RawRange } from './modbus-raw.ts';
 /** Notes what is wrong with a field of a point, or of a channel. */
 type AddressFault = (field: string, message: string) => void;
 
-/** What the files next to site.yaml define for protocols. */
+/** Definitions for protocols in the files next to site.yaml. */
 export interface ProtocolFiles {
   /** The SunSpec models that the site defines. */
   readonly sunSpecModels: readonly SunSpecModel[];
@@ -32,8 +32,8 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   /** The raw values that the place can hold; undefined when it holds every number. */
   rawRange?(address: Address): RawRange | undefined;
   /**
-   * What the device's number is multiplied with to be one in `unit`, where the protocol says what the device measures in;
-   * undefined where that is not a unit of the same kind.
+   * The factor from the device's number to `unit`, where the protocol defines the device's unit; undefined where the two are not
+   * of the same kind.
    */
   unitScale?(address: Address, unit: string, channel: Channel): number | undefined;
   /** True where the address leads to text. */

@@ -1,4 +1,4 @@
-/** What every SunSpec device says of itself. */
+/** The common model of every SunSpec device. */
 import { defineModel } from './model.ts';
 
 export const commonModels = [

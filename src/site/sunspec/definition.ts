@@ -64,7 +64,7 @@ const typeOf: Readonly<Record<string, SunSpecType>> = {
 const decodeModel = decoder(modelSchema);
 const decodeGroup = decoder(groupSchema);
 
-/** What is around a group: the names that it may refer to. */
+/** The surroundings of a group: the names that it may refer to. */
 interface Around {
   readonly depth: number;
   /** Points of the model itself that may hold the count of a group. */

@@ -18,7 +18,7 @@ export interface PlacedPoint {
   readonly unit: string;
 }
 
-/** What only the device can tell about a model. */
+/** Facts about a model that only the device has. */
 export interface Extent {
   /** Registers behind the model's length. */
   readonly length: number;

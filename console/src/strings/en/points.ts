@@ -1,4 +1,4 @@
-/** The site and its points: values, trends, who holds an actuator, and taking one in hand. */
+/** The site and its points: values, trends, the owner of an actuator, and overrides. */
 
 export const pointWords = {
   title: 'Points',

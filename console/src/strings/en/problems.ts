@@ -1,4 +1,4 @@
-/** What one click puts right, in the list of problems. */
+/** One-click fixes in the problem list. */
 
 export const fixWords = {
   fix: (label: string) => `Fix: ${label}`,

@@ -1,4 +1,4 @@
-/** What a rule is doing, and the dialogs of what can be done with it. */
+/** The states of a rule, and the dialogs of its actions. */
 
 export const rules = {
   create: 'New rule',

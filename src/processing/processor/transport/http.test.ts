@@ -1,4 +1,4 @@
-/** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
+/** The HTTP adapter's own behaviour: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { processorMediaType } from '../../../api/processing.ts';
 import { deadline } from '../../../base/deadline.ts';

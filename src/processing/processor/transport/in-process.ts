@@ -12,7 +12,7 @@ import type { ProcessorSettings } from '../../commission/routes.ts';
 import { readAnswer, readHealth, wantedOf } from '../answer.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from '../processor.ts';
 
-/** What answers: the route, the request's headers (names in lower case) and its body, as a server would have them. */
+/** The answering function: the route, the request's headers (names in lower case) and its body, as a server would have them. */
 export type AnswerRequest = (
   route: 'process' | 'health',
   request: { readonly headers: Readonly<Record<string, string | undefined>>; readonly body: Uint8Array },

@@ -1,4 +1,4 @@
-/** What a transport is given and gives. */
+/** The interface of a transport. */
 import type { Clock } from '../../../base/clock.ts';
 import type { Resolve } from '../../../egress/pinned-address.ts';
 import type { ProcessorSettings } from '../../commission/routes.ts';
