@@ -1,5 +1,5 @@
 /**
- * What a flood of alarms costs [alarms §3]. First the keeper alone: 10,000 changes a minute, each stored before it is shown, and read by
+ * The cost of a flood of alarms [alarms §3]. First the keeper alone: 10,000 changes a minute, each stored before it is shown, and read by
  * one stream. Then a running service whose device flips the values of many points every second: the turns of the thread that answers
  * requests and of the one that ticks, in calm and in the flood.
  */

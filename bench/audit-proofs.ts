@@ -1,5 +1,5 @@
 /**
- * What the tree beside the audit log costs [audit §9]: proofs out of a long log (limits 5 ms and 3 KB), the consistency of two heads
+ * The cost of the tree beside the audit log [audit §9]: proofs out of a long log (limits 5 ms and 3 KB), the consistency of two heads
  * (5 ms), opening the log again (nothing is read through), and appends with the tree kept up against appends with checkpoints but
  * without a tree (at least 0.9).
  */

@@ -1,5 +1,5 @@
 /**
- * What the audit costs. Verification: events a second of the chain alone (at least 200 000), and with details against
+ * The cost of the audit. Verification: events a second of the chain alone (at least 200 000), and with details against
  * JSON.stringify and SHA-256 over the same bytes (at least half). Appends: under concurrent load against one commit per
  * event (at least 10 times). A mutation through the whole pipeline, audited against unaudited.
  */

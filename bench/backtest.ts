@@ -1,5 +1,5 @@
 /**
- * What a backtest costs [rules §10]: the demo's rules over recorded values of one a second, in processor time of one core, beside the
+ * The cost of a backtest [rules §10]: the demo's rules over recorded values of one a second, in processor time of one core, beside the
  * time that 20 rules over 30 days may take on two cores (10 s). `npm run bench backtest days=30`.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * What reading a large site costs [points §3.1]: many Modbus channels of 40 points each, polled every second on one core; how
+ * The cost of reading a large site [points §3.1]: many Modbus channels of 40 points each, polled every second on one core; how
  * late the polls reach the devices, and the processor time beside a bare client that asks for the same registers and drops them.
  */
 import { once } from 'node:events';

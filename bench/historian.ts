@@ -55,7 +55,7 @@ async function fill(historian: Historian): Promise<void> {
   console.log(`${rowsEach * seriesCount} rows stored in ${seconds.toFixed(0)} s, ${bytes.toFixed(0)} bytes a row`);
 }
 
-/** What one process request reads. */
+/** The reads of one process request. */
 async function frame(snapshot: HistorySnapshot, asOfMs: number): Promise<number> {
   let read = 0;
   for (const instance of [3, 8, 15]) {

@@ -1,5 +1,5 @@
 /**
- * What watching a site costs [points §8]: the trend of one second's values over many days, on a grid of whole minutes and off it,
+ * The cost of watching a site [points §8]: the trend of one second's values over many days, on a grid of whole minutes and off it,
  * beside SQLite's own scan of the rows; then live values of 4096 points of which all change in every message.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

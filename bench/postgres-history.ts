@@ -75,7 +75,7 @@ const routeOf = (historySteps: number) =>
     routes: [['max_frame_cells: 5000', 'max_frame_cells: 200000']],
   });
 
-/** What lies ahead, read from memory: it is not what is measured. */
+/** Forecast inputs, read from memory: they are not measured here. */
 function runsAhead(): ReturnType<typeof parseCovariateRuns> {
   const times = Array.from({ length: horizonSteps }, (_, index) => asOfMs + (index + 1) * 15 * minuteMs);
   const field = (unit: string) => ({ unit, values: times.map(() => 20), quality: times.map(() => 'good') });

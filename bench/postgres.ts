@@ -141,7 +141,7 @@ interface Cost {
   readonly processor: number;
 }
 
-/** What each process does in a second, and the database for all of them, while nobody asks for anything. */
+/** The statements of each idle process in a second, and of the database for all of them. */
 async function idle(
   replicas: readonly Replica[],
   url: string,
@@ -164,7 +164,7 @@ async function idle(
   return { each, database: databaseMs / 1000 / seconds };
 }
 
-/** What one change costs the process that is asked for it and the others, beside what goes on anyway. */
+/** The cost of one change to the process that is asked for it and to the others, beside their idle traffic. */
 async function changes(
   replicas: readonly Replica[],
   asked: Replica,

@@ -1,5 +1,5 @@
 /**
- * What scoring kept forecasts costs [data-processing §8]: thirteen months of hourly results, a day ahead in quarter hours with deciles, beside
+ * The cost of scoring kept forecasts [data-processing §8]: thirteen months of hourly results, a day ahead in quarter hours with deciles, beside
  * reading the same rows, and the longest time for which the HTTP thread is blocked. `npm run bench scores`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

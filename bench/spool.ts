@@ -1,5 +1,5 @@
 /**
- * What an outage of the database costs the event loop (docs/guides/several-machines.md): the longest time for which it is blocked
+ * The cost of a database outage to the event loop (docs/guides/several-machines.md): the longest time for which it is blocked
  * while readings and executions are kept in files, and while the files are stored in PostgreSQL, beside the lease of a process that
  * controls, which lives on the same loop. `npm run bench spool`; the server comes with the tests.
  */
@@ -59,7 +59,7 @@ function computedMs(): number {
 }
 
 async function blocked(what: string, rows: number, work: () => Promise<unknown>): Promise<void> {
-  // What the work before it left to be collected is not its own.
+  // Garbage of the work before it is not counted.
   globalThis.gc?.();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

@@ -1,5 +1,5 @@
 /**
- * What a site writes to its disk, by what the kernel counts for the process (/proc, so on Linux only): 20 rules of one second that
+ * The writes of a site to its disk, as the kernel counts them for the process (/proc, so on Linux only): 20 rules of one second that
  * have nothing to do, and 1000 that act each second. Limits: 20 kB/s and 1 MB/s. History is stored in blocks of a minute, so what is
  * counted is a whole number of them.
  */

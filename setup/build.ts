@@ -18,7 +18,7 @@ const entries = [
     .map((name) => name.slice(0, -'.ts'.length)),
 ];
 
-/** What the program reads while it runs, at the places where the sources have it. */
+/** Files that the program reads while it runs, at the places where the sources have them. */
 const files = [
   'console/dist',
   'docs/contract',

@@ -262,7 +262,7 @@ export function withoutCells(own: ScoreCase, share: number, seed: number): Score
 /** Origins lie near a midnight of somewhere; these are well inside a day of everywhere. */
 const hoursBeforeMax = 6;
 
-/** What would have been asked `hours` (at most 6) before the origin, always with six hours less of history. */
+/** The request `hours` (at most 6) before the origin, always with six hours less of history. */
 export function hoursBefore(own: ScoreCase, hours: number): ScoreCase {
   const { sample } = own;
   const perHour = Math.round(3_600_000 / sample.cadenceMs);

@@ -1,5 +1,5 @@
 /**
- * What happens to a site: `--fault shift:HOURS:x2` (or `x0.5`, `+1` for a step by the mean) moves the level since HOURS before the
+ * Faults of a site: `--fault shift:HOURS:x2` (or `x0.5`, `+1` for a step by the mean) moves the level since HOURS before the
  * origin, `--fault lost:half` (or `random`, `all`) takes the first covariate away over the horizon, `--fault glitch:3` makes the
  * newest value three times the largest.
  */

@@ -14,7 +14,7 @@ import { buildRequest, requestBytes } from '../../src/contract/wire/request-byte
 import type { Sample } from '../../src/forecaster/sample.ts';
 import type { ScoreCase } from './score-data.ts';
 
-/** What is forecast; the data sets call it by many names. */
+/** The name of the target; the data sets use many. */
 const targetName = 'target';
 const defaultDeadlineMs = 60_000;
 

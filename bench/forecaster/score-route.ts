@@ -14,7 +14,7 @@ interface RoutedForecast {
   readonly forecast: ScoredForecast;
   /** How long the caller waited. */
   readonly waitedMs: number;
-  /** What the forecaster computed meanwhile, in all its threads; NaN where the system does not say. */
+  /** Processor time of the forecaster meanwhile, in all its threads; NaN where the system does not tell. */
   readonly computedMs: number;
 }
 

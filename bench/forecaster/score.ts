@@ -155,7 +155,7 @@ function printCases(cases: readonly ScoreCase[], all: readonly (readonly CaseSco
   }
 }
 
-/** What callers waited for, and what the forecaster computed meanwhile. */
+/** The waiting time of callers, and the forecaster's processor time meanwhile. */
 function printTimes(name: string, { waited, computed }: Times): void {
   for (const [what, times] of Object.entries({ waited, computed })) {
     if (times.length === 0) continue;

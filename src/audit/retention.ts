@@ -2,7 +2,7 @@
  * Retention [audit §8], by age off by default: removes the oldest events of a chain, at or below a mark. A mark
  * is signed, recorded by an event of the same chain, and is at or below a checkpoint; the remaining events verify from there.
  * The access log is also bounded in number, because each search adds to it and searches cost their sender nothing.
- * What is not finished is never removed: an accepted event stays until a terminal one has closed it.
+ * An unfinished action is never removed: an accepted event stays until a terminal one has closed it.
  */
 import { canonicalJson } from '../base/canonical-json.ts';
 import type { Clock, Timer } from '../base/clock.ts';

@@ -3,7 +3,7 @@
  * of them [rules §7.5]: frames of compressed JSON lines, appended as they come. A file is removed once all its runs are stored.
  * A server stores each run immediately and needs no journal (`noJournal`).
  *
- * Frame: its length and the CRC-32 of what follows (each 32 bits, big-endian), then the compressed lines. What a cut tore is left
+ * Frame: its length and the CRC-32 of the rest (each 32 bits, big-endian), then the compressed lines. A torn frame is left
  * out. Calls block this thread for as long as the disk takes: it is the record thread's, not that of the ticks.
  */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -156,7 +156,7 @@ test('any short history: the verdict is that of trying all orders', () => {
       expect(verdict.kind === 'linearizable').toBe(obviously(history));
       if (verdict.kind !== 'not-linearizable') return;
       refused++;
-      // What is left has no order either, even if everything else answered as it liked.
+      // The remaining history has no order either, whatever the other operations answered.
       const { offending } = verdict;
       const forgetting = (kept: readonly Register[]): Register[] =>
         history.map((operation) =>

@@ -59,7 +59,7 @@ export function checkLinearizable<State, Input, Output>(
   return { kind: 'not-linearizable', offending, others: others.length, around: lastChanges(model, others, offending) };
 }
 
-/** What a failed test says. */
+/** The message of a failed test. */
 export function explain<State, Input, Output>(
   model: Model<State, Input, Output>,
   verdict: LinearizabilityVerdict<Input, Output>,
@@ -106,7 +106,7 @@ interface Configuration<State, By> {
   /** Of those that never returned: these have, rising. */
   readonly lost: readonly number[];
   readonly state: State;
-  /** What led here; null at the beginning. */
+  /** The step that led here; null at the beginning. */
   readonly by: { readonly from: Configuration<State, By>; readonly operation: By } | null;
 }
 
@@ -117,7 +117,7 @@ function search<State, Input, Output>(
 ): Found<Input, Output> {
   const sorted = history.toSorted((a, b) => a.invokedMs - b.invokedMs);
   const returned = sorted.filter((operation) => operation.returnedMs !== null);
-  // What is lost and quiet explains nothing.
+  // A lost operation without effect explains nothing.
   const lost = sorted.filter(({ returnedMs, input, output }) => returnedMs === null && !model.isQuiet(input, output));
   const seen = new Set<string>();
   const stack: Configuration<State, Operation<Input, Output>>[] = [
@@ -228,7 +228,7 @@ function smallestPart<State, Input, Output>(
   return known();
 }
 
-/** What was known right after the earliest return at which there is no order. */
+/** The history right after the earliest return at which there is no order. */
 function shortestPrefix<Input, Output>(
   history: readonly Operation<Input, Output>[],
   fails: (part: readonly Operation<Input, Output>[]) => boolean,

@@ -18,7 +18,7 @@ interface BrokerMessage {
 
 export interface MqttBroker {
   readonly port: number;
-  /** What clients published, not the broker's own messages. */
+  /** Messages of clients, not the broker's own. */
   readonly messages: BrokerMessage[];
   connections(): number;
   /** Sends a message to subscribers as another device would; false when the broker is stopped, or stops before it took it. */

@@ -11,7 +11,7 @@ import { ownPort } from './own-port.ts';
 export interface TestPostgres {
   readonly url: string;
   start(): Promise<void>;
-  /** What `start` started is gone at once; it can be started again. */
+  /** Kills the server of `start` at once; it can be started again. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ interface Binaries {
 const nobody = { uid: 65_534, gid: 65_534 };
 const platforms: Readonly<Record<string, string>> = { win32: 'windows' };
 
-/** What a killed process loses is tested; what a power cut loses is not. */
+/** Losses by a killed process are tested; losses by a power cut are not. */
 const careless = `fsync = off\nfull_page_writes = off\nshared_buffers = '32MB'\n`;
 /** As it is installed, for measurements. */
 const durable = `shared_buffers = '128MB'\n`;

@@ -1,4 +1,4 @@
-/** What every implementation of `Processor` must do: one suite, run against each of them. */
+/** The contract of every implementation of `Processor`: one suite, run against each of them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { processorMediaType } from '../api/processing.ts';
 import { deadline } from '../base/deadline.ts';

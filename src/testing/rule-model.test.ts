@@ -12,7 +12,7 @@ import {
   troubleWithRules,
 } from './rule-model.ts';
 
-/** What happened in truth, one operation a millisecond, each recorded with some time around its moment. */
+/** The true history, one operation a millisecond, each recorded with some time around its moment. */
 interface Step {
   readonly input: RuleInput;
   readonly beforeMs: number;

@@ -70,8 +70,8 @@ function create(
 export type RecordedOperation = RuleOperation & { readonly ruleId: number | null };
 
 /**
- * What is wrong with a history of many rules, one entry a rule; empty when it is linearizable. A creation that nobody got an
- * answer to may have made any rule that nobody else has made.
+ * The faults in a history of many rules, one entry a rule; empty when it is linearizable. A creation without an answer may have
+ * made any rule that nobody else has made.
  */
 export function troubleWithRules(history: readonly RecordedOperation[]): readonly string[] {
   const unanswered = history.filter(({ ruleId }) => ruleId === null);

@@ -52,7 +52,7 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     soon(task) {
       add(monotonic, task);
     },
-    // What other threads may change is waited for as it is: simulated time stops meanwhile.
+    // Waits for other threads take real time: simulated time stops meanwhile.
     onChange: systemClock.onChange,
     advance(ms) {
       const endMs = monotonic + ms;

@@ -14,7 +14,7 @@ export interface TestTerminal {
 export interface TerminalChoices {
   readonly isTerminal?: boolean;
   readonly colour?: boolean;
-  /** What the person says to every question; null when there is none. */
+  /** The person's answer to every question; null without one. */
   readonly answer?: boolean | null;
 }
 

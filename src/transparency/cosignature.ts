@@ -5,7 +5,7 @@ import { keyTypes, type SignedNote, signaturesBy, type Verifier } from './signed
 
 const timeBytes = 8;
 
-/** What a witness signs about a checkpoint's text. */
+/** The bytes that a witness signs for a checkpoint's text. */
 export function cosignedBytes(text: string, timeSeconds: number): Uint8Array {
   return new TextEncoder().encode(`cosignature/v1\ntime ${timeSeconds}\n${text}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Proofs in a file (C2SP tlog-proof, version 1): the entry's place in a tree, the hashes up to its root, and the checkpoint of that
- * tree. Whoever has the keys of the log and of its witnesses checks it without the log.
+ * Proofs in a file (C2SP tlog-proof, version 1): the entry's place in a tree, the hashes up to its root, and the checkpoint of
+ * that tree. With the keys of the log and of its witnesses it can be verified without the log.
  */
 import { fromBase64, toBase64, toHex } from './base64.ts';
 import { parseCheckpoint, parseWhole, type TreeHead } from './checkpoint.ts';
@@ -14,7 +14,7 @@ const header = 'c2sp.org/tlog-proof@v1';
 const hashesMax = 63;
 
 export interface ProofFile {
-  /** What the entry stands for: here the canonical text of an event. */
+  /** The subject of the entry: here the canonical text of an event. */
   readonly extra: Uint8Array;
   readonly index: number;
   readonly proof: readonly Uint8Array[];

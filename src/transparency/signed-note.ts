@@ -5,7 +5,7 @@
 import { fromBase64, joined, sameBytes, toBase64, toHex } from './base64.ts';
 import { type Cryptography, hashBytes } from './hashing.ts';
 
-/** What a key signs: 1 signs the note itself, 4 a cosignature of a witness. */
+/** The signed content by key type: 1 signs the note itself, 4 a cosignature of a witness. */
 export const keyTypes = { log: 1, witness: 4 } as const;
 export type KeyType = (typeof keyTypes)[keyof typeof keyTypes];
 
@@ -69,7 +69,7 @@ export function formatNote({ text, signatures }: SignedNote): string {
   return `${text}\n${signatures.map(formatSignature).join('')}`;
 }
 
-/** What the first four bytes of a signature are for this key. */
+/** The key's id, the first four bytes of its signatures. */
 export async function keyIdOf(
   name: string,
   type: KeyType,

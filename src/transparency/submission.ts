@@ -1,4 +1,4 @@
-/** What a log sends to a witness (C2SP tlog-witness, add-checkpoint): the size it builds on, a proof, and the signed checkpoint. */
+/** The message from a log to a witness (C2SP tlog-witness, add-checkpoint): the size it builds on, a proof, and the signed checkpoint. */
 import { toBase64 } from './base64.ts';
 import { parseCheckpoint, parseWhole, type TreeHead } from './checkpoint.ts';
 import { hashOf } from './proof-file.ts';

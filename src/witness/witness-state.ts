@@ -1,4 +1,4 @@
-/** What a witness knows [audit §9.6], in one file: its key, and the last checkpoint that it cosigned of each log. */
+/** The state of a witness [audit §9.6], in one file: its key, and the last checkpoint that it cosigned of each log. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import Type from 'typebox';
 import { decoder } from '../base/decode.ts';

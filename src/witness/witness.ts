@@ -1,6 +1,6 @@
 /**
- * A witness [audit §9.6] (C2SP tlog-witness): cosigns the checkpoint of a configured log, and only when that log extends what
- * it cosigned before. What it has seen once can therefore never be taken back unnoticed.
+ * A witness [audit §9.6] (C2SP tlog-witness): cosigns the checkpoint of a configured log, and only when that log extends the last
+ * cosigned one. A log can therefore not take back what the witness has seen without being noticed.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';

@@ -70,7 +70,7 @@ export async function installRules(service: TestService, rules: readonly FileRul
 export interface Visit {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the page said on its console, and what it threw; a strict policy that is broken shows here. */
+  /** Console messages and errors of the page; violations of its content policy show here. */
   readonly complaints: string[];
 }
 
@@ -103,7 +103,7 @@ export async function visit(
     thrown.push(error.stack ?? String(error));
   });
   page.setDefaultTimeout(30_000);
-  // What was on the screen says more than the locator that did not find it.
+  // The content of the screen tells more than the failed locator.
   if (process.env['VITEST'] !== undefined) {
     onTestFinished(() => {
       if (thrown.length > 0) throw new Error(`the page threw ${thrown.join('\n')}`);

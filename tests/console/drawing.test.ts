@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What the canvas does with wires, nodes and names, in a real browser: each action is one step of undo. */
+/** Wires, nodes and names on the canvas, in a real browser: each action is one step of undo. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** How much the first load costs. What the clock says is measured in the soak. */
+/** The size of the first load. Times are measured in the soak. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -8,7 +8,7 @@ import { root, type TestService } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
 
 const scriptBytesMax = 350_000;
-/** What a page fetches of its own accord after it is shown has come by then. */
+/** Later fetches of a shown page have ended by then. */
 const settleMs = 2500;
 const assets = join(root, 'console', 'dist', 'assets');
 

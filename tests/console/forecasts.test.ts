@@ -134,7 +134,7 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
     expect(await scores.getByRole('img').getAttribute('aria-label')).toMatch(/^Share of recorded values in each tenth/);
     await kept.locator('.uplot').waitFor();
     expect(await kept.innerText()).toContain('48 of 48 in the last 14 days');
-    // What a processor says is text, whatever is in it.
+    // A processor's text is shown as text, whatever is in it.
     expect(await kept.getByTestId('explanation').innerText()).toMatch(
       /^Models: ridge-24 70 %\. Strongest inputs: past values 90 %\. The level changed about .*: × 1\.5\. Missing for part of the horizon: <b>rain<\/b>\.$/,
     );

@@ -2,7 +2,7 @@
 /** How long the page is busy for one frame while somebody works with it. */
 import type { Page } from 'playwright-core';
 
-/** What else runs on the machine is not what is measured: the best of several counts. */
+/** Other work on the machine must not count: the best of several attempts does. */
 export const attempts = 4;
 
 export async function best(measure: () => Promise<number>): Promise<number> {

@@ -225,7 +225,7 @@ instances:
       await page.locator('[data-point="1:measurement:3"]').getByText('4200 W').waitFor();
       await page.locator('[data-point="1:measurement:2"]').getByText('Example').waitFor();
       await page.locator('[data-point="1:measurement:2"]').getByText('good').waitFor();
-      // What somebody edits in the file is shown, and applied by a click; what needs a restart says so.
+      // Edits of the file are shown, and applied by a click; those that need a restart say so.
       const file = join(folders.config, 'site.yaml');
       const text = readFileSync(file, 'utf8');
       writeFileSync(file, text.replace('name: active_power', 'name: ac_power'));

@@ -69,7 +69,7 @@ async function beyondTheEdgeAtRest(page: Page): Promise<string[]> {
   return found;
 }
 
-/** What fades in or changes its colour has done so by then. */
+/** Transitions have ended by then. */
 const fadeMs = 400;
 
 interface PageCase {
@@ -214,7 +214,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.goto(`${service.base}/#${hash}`);
       await page.locator('h1').first().waitFor();
-      // What is still being read has no width yet.
+      // A loading part has no width yet.
       await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
       await page.waitForTimeout(400);
       for (const width of widths) {

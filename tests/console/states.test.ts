@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What goes wrong is shown as what it is, and nothing typed is lost: conflict, reload, expiry, a dead service. */
+/** Failures are shown as they are, and no input is lost: conflict, reload, expiry, a dead service. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueToken } from '../../src/gateway/identity.ts';

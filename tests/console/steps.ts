@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What a person does in the console, by mouse and by keyboard. */
+/** The steps of a person in the console, by mouse and by keyboard. */
 
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -59,7 +59,7 @@ export async function tabTo(
   throw new Error(`nothing called ${String(name)} got the focus`);
 }
 
-/** What the focused element is called: its label, or its text. */
+/** The name of the focused element: its label, or its text. */
 export function focusedName(page: Page): Promise<string> {
   return page.evaluate(() => {
     const element = document.activeElement;

@@ -1,4 +1,4 @@
-/** What the page evaluates equals what the service recorded: same inputs, same path, same values, for every demo rule. */
+/** Evaluations in the page equal the service's records: same inputs, same path, same values, for every demo rule. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consoleCatalogue } from '../../console/src/editor/site-catalogue.ts';

@@ -32,7 +32,7 @@ export interface GuideOptions {
   readonly past?: DemoPast;
 }
 
-/** What cannot run here, by the first words of a command line. */
+/** Commands that cannot run here, by the first words of their line. */
 const unsupported = /^\s*(docker|systemctl|sudo)\b/m;
 
 export async function runGuide(file: string, options: GuideOptions = {}): Promise<void> {
@@ -107,7 +107,7 @@ function publishedCopy(): string {
   return folder;
 }
 
-/** What `npm` starts, and the program that it is. */
+/** Commands of `npm`, and the programs that they start. */
 const programs = [
   ['exec setpoint --', 'setpoint'],
   ['start', 'start'],

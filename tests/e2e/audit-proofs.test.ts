@@ -141,7 +141,7 @@ test('[audit §9.6] a witness elsewhere: cosigned heads, an older copy put back,
   await addRule(service, 'three');
   await addRule(service, 'four');
   await service.stop();
-  // What the auditor holds: a proof, whose checkpoint is an anchor too.
+  // The auditor's file: a proof, whose checkpoint is an anchor too.
   const whole = run(of, {}, 'audit', 'verify', '--anchor', file, '--witness', witness.vkey);
   expect([whole.status, whole.stderr, whole.stdout]).toEqual([0, '', expect.stringContaining('unbroken')]);
   // The same of an export; a witness that cosigned nothing is missed in both.

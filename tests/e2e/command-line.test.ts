@@ -201,7 +201,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
 });
 
 describe('[platform §7] completion', () => {
-  /** What bash offers after these words. */
+  /** The completions of bash after these words. */
   const offered = (...words: string[]): string[] => {
     const script = `eval "$1"; COMP_WORDS=(setpoint ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _setpoint; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const made = setpoint('completion', 'bash').stdout;

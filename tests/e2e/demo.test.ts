@@ -81,7 +81,7 @@ function token(): Promise<string> {
   return issueToken(signingKey(dataDir), claims);
 }
 
-/** What the screen says to do in another terminal, done in one: with nothing in its environment, and no packages to ask for. */
+/** The commands on the screen, run in another terminal: with an empty environment, and no packages to install. */
 function runOnScreen(screen: string) {
   const [, told = ''] = /In another terminal:\n([^]*?)\n\n/.exec(screen) ?? [];
   const script = told.replace('npm exec setpoint --', '"$0" src/bin/setpoint.ts').replace('curl', 'curl -s');

@@ -27,7 +27,7 @@ interface Answered {
 }
 
 export interface AnswerCheck {
-  /** What the answer has against the description; null when they agree, or when no such route is described. */
+  /** The answer's deviation from the description; null when they agree, or when the route is not described. */
   faultOf(answered: Answered): string | null;
 }
 

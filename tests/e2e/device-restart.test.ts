@@ -102,7 +102,7 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
       }),
     ).toBe('accepted');
     await layer.restart();
-    // What was read under the old generation decides nothing, however young it is.
+    // Values of the old generation decide nothing, however recent they are.
     expect(usable(read(), 0, 60_000)).toBe(false);
     device.silence(false);
     await fresh();

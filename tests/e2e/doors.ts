@@ -169,7 +169,7 @@ function applyStep(of: TestFolders): Step {
   return { operation: 'apply', body: { rules, digest, reason }, command: ['apply', planFile, '--reason', reason] };
 }
 
-/** What an operator does: also in the console. */
+/** The steps of an operator: also in the console. */
 export function operatorSteps(): readonly Step[] {
   return [
     {
@@ -267,7 +267,7 @@ async function withOverride(service: TestService, step: Step): Promise<Step> {
   return { ...step, params: { override_id: id }, command: step.command.map((word) => word.replace('OVERRIDE', id)) };
 }
 
-/** What is left when the steps were taken: rules and audit events, without what no two runs share. */
+/** The result of the steps: rules and audit events, without the parts that differ in every run. */
 export async function trace(
   open: (service: TestService) => Promise<{ door: Door; close: () => Promise<void> }>,
   stepsIn: (of: TestFolders) => readonly Step[] = steps,

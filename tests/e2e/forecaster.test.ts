@@ -82,7 +82,7 @@ const workers = Math.max(1, availableParallelism());
 
 const ask = (own: ScoreCase, task: string, deadlineMs?: number): Uint8Array =>
   requestOf(own, task, Date.now(), deadlineMs);
-/** What must not differ from run to run. */
+/** The parts that must not differ from run to run. */
 const lasting = (text: string): string =>
   text.replace(/"issued_at":"[^"]*"/, '"issued_at":""').replace(/"expires_at":"[^"]*"/, '"expires_at":""');
 

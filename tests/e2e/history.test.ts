@@ -168,7 +168,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
       stdout: 'time,value,quality\n',
       stderr: 'setpoint: nothing is recorded for 3:1\n',
     });
-    // What is gone from the site keeps its past.
+    // A point removed from the site keeps its past.
     expect(setpoint('export', '--point', '2:1')).toMatchObject({ status: 0, stderr: '' });
   });
 

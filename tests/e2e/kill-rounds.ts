@@ -27,7 +27,7 @@ http: { mutations_per_minute: 1000000 }
 audit: { checkpoint_events: 25 }
 automation: { engine_call_timeout_ms: 120000 }
 `;
-/** What clients were answered; a kill may only lose changes without an answer. */
+/** The answers to clients; a kill may lose only changes without an answer. */
 interface Told {
   readonly created: Map<number, string>;
   readonly deleted: Set<number>;

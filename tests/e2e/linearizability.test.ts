@@ -1,6 +1,6 @@
 /**
- * What the clients of two machines are told about rules can have happened one change after the other, also while the machine that
- * controls is killed (docs/guides/several-machines.md). `npm run test:soak` does it with many seeds and more trouble.
+ * The answers to the clients of two machines about rules fit one change after the other, also while the controlling machine is
+ * killed (docs/guides/several-machines.md). `npm run test:soak` runs it with many seeds and more faults.
  */
 import { expect, onTestFinished, test } from 'vitest';
 import { startClients } from './rule-clients.ts';

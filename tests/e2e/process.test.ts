@@ -266,7 +266,7 @@ describe.each(engines)('[platform §7] command line, with its data on %s', (engi
 
     const matched = setpoint('rules', 'import', path, '--confirmed', '--match', 'name', '--json');
     expect(JSON.parse(matched.stdout)).toMatchObject({ created: [], updated: [{ id: first }, { id: legacy }] });
-    // What a file does not mention stays as it is.
+    // Anything that a file does not mention stays unchanged.
     const part = join(of.config, 'part.json');
     writeFileSync(part, JSON.stringify({ schema: 'svc.rules.v1', rules: [{ name: 'imported', priority: 9 }] }));
     expect(setpoint('rules', 'import', part, '--confirmed', '--match', 'name').status).toBe(0);

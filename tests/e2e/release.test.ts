@@ -1,4 +1,7 @@
-/** What `npm run build` makes [platform §1.7]: it runs from a folder of its own without any package, and loads what it needs when it needs it. */
+/**
+ * The result of `npm run build` [platform §1.7]: it runs from a folder of its own without any package, and loads modules when
+ * they are needed.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';

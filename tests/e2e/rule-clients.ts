@@ -11,7 +11,7 @@ import type { ModelDocument, RecordedOperation, RuleInput, RuleOutput } from '..
 import { editorFlow, type Json, type Reply, type TestService, waitFor } from './running-service.ts';
 import type { Machine } from './several-machines.ts';
 
-/** What one call was, and the id under which the audit knows it. */
+/** One call, and its id in the audit. */
 export type RecordedCall = RecordedOperation & {
   readonly correlationId: string;
   /** Whether the answer said that the audit has both of its records. */
@@ -30,7 +30,7 @@ interface Book {
   readonly beganMs: number;
 }
 
-/** The rules that are worked on; a deleted one is replaced by whoever deleted it. */
+/** The rules in use; a deleted one is replaced by the client that deleted it. */
 interface Shelf {
   readonly slots: number[];
   readonly gone: number[];
@@ -98,7 +98,7 @@ export async function startClients(
     async finish() {
       state.finished = true;
       await ended;
-      // What is there in the end, as every machine tells it.
+      // The rules in the end, as every machine lists them.
       const rules = [...new Set(calls.flatMap(({ ruleId }) => (ruleId === null ? [] : [ruleId])))];
       for (const machine of machines) {
         const reader = createClient(machine, `${machine.name}/last`, book);
@@ -113,7 +113,7 @@ export async function startClients(
   };
 }
 
-/** What a client does next, and to which rule. */
+/** A client's next step, and its rule. */
 function choose(
   random: SeededStream,
   shelf: Shelf,

@@ -39,8 +39,8 @@ function checkTrail(call: RecordedCall, { accepted, ended }: Trail): void {
 }
 
 /**
- * What nobody got an answer to, as far as the audit knows it: without an accepted record, or with a failed end, nothing was
- * changed; with a successful end it was, before now. Only what has no end may have been done or not.
+ * The effect of calls without an answer, as far as the audit has it: without an accepted record, or with a failed end, nothing
+ * was changed; with a successful end it was, before now. Only a call without an end may have had its effect or not.
  */
 function witnessed(call: RecordedCall, { accepted, ended }: Trail): readonly RecordedCall[] {
   if (call.output !== null) return [call];

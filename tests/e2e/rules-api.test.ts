@@ -74,7 +74,7 @@ async function lastAudit(): Promise<Record<string, unknown>> {
   }
 }
 
-/** What may be read, with one rule. */
+/** The readable paths, with one rule. */
 const readPaths = (id: number): string[] => [
   '/rules',
   `/rules/${id}`,

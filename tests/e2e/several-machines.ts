@@ -48,7 +48,7 @@ export interface ClusterOptions {
   readonly site?: (port: number, position: number) => string;
   /** The text of service.yaml. */
   readonly service?: string;
-  /** One that runs already and is stopped by whoever started it; without it the cluster has one of its own. */
+  /** A running server, stopped by the caller; without it the cluster has one of its own. */
   readonly postgres?: TestPostgres;
 }
 
@@ -128,10 +128,10 @@ export function setpointWrites({ device }: Pick<Machine, 'device'>): number[] {
   return device.writes.filter(({ register }) => register === setpointRegister).map(({ atMs }) => atMs);
 }
 
-/** What happens to the leader. */
+/** The fault of the leader. */
 export type Way = 'kill' | 'stop' | 'cut';
 
-/** What a takeover waits for, in the order of the log: when each was there, from the end of the old one's control on. */
+/** The waits of a takeover, in the order of the log: the time of each, from the end of the old one's control on. */
 const steps = [
   ['seen', 'is next in line to control'],
   ['connected', 'channel online'],
@@ -154,7 +154,7 @@ function timeLine(logs: string, sinceMs: number): Readonly<Record<Exclude<Step, 
   return { seen: seen ?? 0, connected: connected ?? 0, ready: ready ?? 0, controls: controls ?? 0 };
 }
 
-/** "kill: median 1900, slowest 2100 ms (…)", for whoever reads how long takeovers take. */
+/** "kill: median 1900, slowest 2100 ms (…)": the durations of takeovers. */
 function inWords(way: Way, lines: readonly TimeLine[]): string {
   const middle = (step: Step): number =>
     lines.map((line) => line[step]).toSorted((a, b) => a - b)[Math.floor(lines.length / 2)] ?? Number.NaN;
@@ -165,7 +165,7 @@ function inWords(way: Way, lines: readonly TimeLine[]): string {
 
 interface TakeOver {
   readonly line: TimeLine;
-  /** What the old one still sent after the new one had begun. */
+  /** Commands of the old one after the new one had begun. */
   readonly late: number;
   /** Control went back meanwhile: on a machine too busy to renew a lease in time. Then `late` says nothing. */
   readonly wentBack: boolean;
@@ -207,7 +207,7 @@ export async function takeOvers(
   if (wentBack > rounds / 4) throw new Error(`control went back in ${wentBack} of ${rounds} takeovers`);
 }
 
-/** What a machine told last about its lease. */
+/** The last lease state in a machine's log. */
 function lastOfLease({ name, service }: Machine): string {
   const lines = service?.logs().split('\n') ?? [];
   return `${name}:\n${lines

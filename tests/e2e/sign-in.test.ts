@@ -150,7 +150,7 @@ describe('[identity §9] an OpenID Connect provider', () => {
     folders.remove();
   });
 
-  /** What a browser does; answers where it ends and the cookie of the session. */
+  /** Signs in as a browser does; returns the final place and the cookie of the session. */
   async function signIn(): Promise<{ readonly place: string | null; readonly cookie: string }> {
     const begun = await fetch(`${service.base}/session/oidc`, { redirect: 'manual' });
     expect(begun.status).toBe(302);

@@ -1,4 +1,4 @@
-/** What a service does not start with [platform §1.2]: one line that says what to do. */
+/** Starts that the service refuses [platform §1.2]: one line with the way out. */
 import { expect, test } from 'vitest';
 import { folders } from './per-test.ts';
 import { runCommand, serviceEnvironment } from './running-service.ts';

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..');
 const beside = ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'tests/tidy/**/*.test.ts'];
 const more = ['tests/docs/rule-reference.test.ts'];
 
-/** What opens a database, whichever engine. */
+/** Suites that open a database, of either engine. */
 export const opensStorage =
   /\b(openDatabase|openRuntimeDatabase|openHistorian|openSqlite|connectPostgres|testPlaces|testSchema|testHistory|historyOn|testTrail|gatewaysOn|storageOn|storedOn)\(/;
 

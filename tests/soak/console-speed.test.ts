@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What must be quick in the console, by the clock: when it answers, and a flow of 150 nodes. Figures are printed. */
+/** Response times of the console by the clock, and a flow of 150 nodes. Figures are printed. */
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, installRules, launch, startDemo, visit } from '../console/browser.ts';

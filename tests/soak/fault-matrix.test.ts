@@ -43,7 +43,7 @@ async function strike(site: FaultSite, rules: SiteRules, fault: FaultClass, seed
   await end?.();
   await commandsFlow(site);
   const endedMs = nowMs();
-  // What the last commit before the fault did not take belongs to it.
+  // Rows missing from the last commit before the fault belong to it.
   if (fault.unstored !== undefined)
     site.unstored.push({
       fromMs: begunWallMs - commitMs,

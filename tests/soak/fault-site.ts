@@ -244,7 +244,7 @@ export async function anyService(site: FaultSite): Promise<TestService> {
   }, 60_000);
 }
 
-/** What must hold of any site at any time, as far as it shows from outside. */
+/** The invariants of any site at any time, as far as they show from outside. */
 export async function violations(site: FaultSite, { commanding, cooled }: SiteRules, revision: number) {
   const found: string[] = [];
   const service = await anyService(site);

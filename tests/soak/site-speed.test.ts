@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What an operator sees, by the clock: the first page of 500 points, a trend that is zoomed, a table of 4096 points that all change. */
+/** An operator's pages by the clock: the first page of 500 points, a trend that is zoomed, a table of 4096 points that all change. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';

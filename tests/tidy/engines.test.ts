@@ -1,4 +1,4 @@
-/** What is stored is tested on both database engines (STYLE.md, "Tests"): which suites know one only, and why. */
+/** Storage is tested on both database engines (STYLE.md, "Tests"): the suites for one only, and why. */
 import { expect, test } from 'vitest';
 import { opensStorage } from '../setup/suites.ts';
 import { repositoryFiles } from './sources.ts';

@@ -75,7 +75,7 @@ describe('import order', () => {
     const folders = new Set(repositoryFiles().flatMap(({ path }) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []));
     const map = readFileSync('ARCHITECTURE.md', 'utf8');
     expect([...folders].filter((folder) => !map.includes(`| \`src/${folder}/\` |`))).toEqual([]);
-    // Whoever wires everything may import everything; nothing but tests imports src/testing.
+    // The wiring may import everything; only tests import src/testing.
     const unbound = [...folders].filter((folder) => !['bin', 'testing'].includes(folder));
     const order = readFileSync('.dependency-cruiser.mjs', 'utf8');
     const ordered = (folder: string): boolean => new RegExp(`^  '?${folder}'?: \\[`, 'm').test(order);

@@ -1,4 +1,4 @@
-/** What a new kind costs: a dummy of each sort is added to a copy of the sources, which then knows it everywhere. */
+/** The cost of a new kind: a dummy of each sort is added to a copy of the sources, which then knows it everywhere. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ class Change {
   }
 }
 
-/** What the copied sources answer, by a program that imports them. */
+/** The answer of the copied sources, by a program that imports them. */
 function ask(program: string): unknown {
   const file = join(copy, 'ask.ts');
   writeFileSync(file, program);

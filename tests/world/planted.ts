@@ -13,7 +13,7 @@ const minutesEach = 2;
 const chosen = process.argv.slice(2);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** What the search on the patched copy printed, or null when it found nothing. */
+/** The output of the search on the patched copy, or null when it found nothing. */
 function found(name: string): string | null {
   const copy = mkdtempSync(join(tmpdir(), 'setpoint-planted-'));
   try {

@@ -10,7 +10,7 @@ const seedForm = Type.Object({
   seed: Type.Integer(),
   /** Simulated: until just after what was wrong. */
   hours: Type.Number({ exclusiveMinimum: 0 }),
-  /** What need not happen for it. */
+  /** Kinds of events that the failure does not need. */
   without: Type.Array(Type.Enum([...happenings])),
   violation: Type.String(),
 });
@@ -34,7 +34,7 @@ export function storeSeed(seed: Seed): string {
   return file;
 }
 
-/** What failed, for as short a time and with as little happening as still makes it fail. */
+/** The failure at its shortest: as little time and as few events as still make it fail. */
 export async function shortest(failed: WorldResult, now: () => number): Promise<Seed> {
   let [result, without]: [WorldResult, readonly Happening[]] = [failed, []];
   for (const happening of happenings) {

@@ -44,7 +44,7 @@ export function BalancePanel({ points: all }: { points: readonly PointEntry[] })
   );
 }
 
-/** What more flows in than is measured to flow out flows out unmeasured. */
+/** A surplus of measured inflow is an unmeasured outflow. */
 function restDirection(rest: number): FlowDirection {
   if (rest === 0) return 'still';
   return rest > 0 ? 'out' : 'in';

@@ -1,6 +1,6 @@
 /**
- * What an operator of the world holds [points §7], as far as anybody outside can know: an order that was answered holds from then to
- * its end, one whose answer was lost may hold. What must follow is asked by `invariants.ts`.
+ * The grants of the world's operator [points §7], as far as an outside observer can know: an order that was answered holds from
+ * then to its end, one whose answer was lost may hold. The consequences are checked by `invariants.ts`.
  */
 import { worldSite } from './world-site.ts';
 
@@ -33,7 +33,7 @@ export class Hands {
 
   asked(key: string, kind: HandKind, [min, max]: readonly [number, number], durationMs: number): Hand {
     const nowMs = this.#now();
-    // What is over can have been sent a moment ago still.
+    // An expired grant can still have been sent a moment ago.
     this.#hands = this.#hands.filter(({ overMs }) => overMs > nowMs - 60_000);
     const hand = {
       key,

@@ -1,6 +1,6 @@
 /**
- * What must hold in the world at every step, whatever fails [rules §6]: looked at from outside,
- * by what devices were told, what records say and what callers were answered.
+ * The invariants of the world at every step, whatever fails [rules §6]: checked from outside, by the commands at devices, the
+ * records and the answers to callers.
  */
 import { automationLimits } from '../../automation/limits.ts';
 import type { ActionRecord, ExecutionRecord } from '../../rules/record.ts';
@@ -11,7 +11,7 @@ import { registerValue, worldSite } from './world-site.ts';
 
 /** A command is sent within its maximum age, and a request before it may take the channel until its timeout. */
 const commandLifeMs = 1000 + 400 + 50;
-/** What was accepted in the last moment before a kill may not be stored yet [rules §6.3]. */
+/** Changes accepted in the last moment before a kill may not be stored yet [rules §6.3]. */
 const storedWithinMs = 60;
 /** The same of when a rule without a cooldown last acted: the next flush after `history_block_ms`, and its commit. */
 const softStoredWithinMs = automationLimits.history_block_ms + automationLimits.state_flush_ms + 300;
@@ -44,7 +44,7 @@ export class Invariants {
   readonly #rules = new Map<string, RuleFacts>();
   /** When each rule last acted, and the cooldown that it had then. */
   readonly #lastActed = new Map<number, { atMs: number; cooldownMs: number }>();
-  /** What the last run of a rule read, and by which trigger it was then. */
+  /** The inputs of each rule's last run, and its trigger then. */
   readonly #lastSeen = new Map<
     number,
     { readonly value: number | null; readonly trigger: string; readonly atMs: number }

@@ -1,4 +1,4 @@
-/** What an engineer of the world asks for. */
+/** The requests of the world's engineer. */
 import type { Random } from './random.ts';
 import { drawBranches, drawBusy, drawRule } from './world-site.ts';
 
@@ -52,7 +52,7 @@ export function pickOperation(random: Random, rules: number): string {
   return random.pick(urn);
 }
 
-/** What is sent with it; `isBranching` for a flow that must be taken. */
+/** The body of the request; `isBranching` for a flow that must be taken. */
 export function drawBody(random: Random, operation: string, order: number): { body: object; isBranching: boolean } {
   const rule = drawRule(random);
   if (operation === 'automation.rule.create') return { body: { name: `rule ${order}` }, isBranching: false };

@@ -1,6 +1,6 @@
 /**
  * One life of the service in the world: the real stores, pipeline, engine and device layer on one simulated clock, over files
- * that outlive it. What it puts between them is faulty: the ports of the threads, the disk, the wires.
+ * that outlive it. The parts between them are faulty: the ports of the threads, the disk, the wires.
  */
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
   const places = { site: join(folder, 'site.sqlite'), runtime: join(folder, 'runtime.sqlite') };
   const database = openDatabase(places.site, clock);
   const runtime = openRuntimeDatabase(places.runtime, clock);
-  // What a kill leaves is a copy of the bytes as they were: nothing is gained by waiting for the real disk.
+  // A kill leaves a copy of the bytes as they were: nothing is gained by waiting for the real disk.
   for (const each of [database, runtime]) await sql`PRAGMA synchronous = OFF`.execute(each.query);
   const faulty = <T>(work: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -236,7 +236,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
       const bytes = body === null ? undefined : Buffer.from(JSON.stringify({ ...body, confirmed: true }));
       return pipeline.perform(call, subject, bytes);
     },
-    /** What is on the disk at this very moment becomes the next life's; this one does nothing any more. */
+    /** The bytes on the disk at this moment become the next life's; this life does nothing any more. */
     async kill(next: string): Promise<void> {
       stopping = true;
       mkdirSync(next, { recursive: true });

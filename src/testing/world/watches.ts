@@ -1,4 +1,4 @@
-/** What the world looks at again and again beside the records: that points are seen, and that devices are read. */
+/** Repeated checks of the world beside the records: that points are seen, and that devices are read. */
 import { rowsOf } from '../../automation/run-blocks.ts';
 import { usable } from '../../site/snapshot.ts';
 import type { Invariants } from './invariants.ts';

@@ -35,7 +35,7 @@ instances:
   'site.yaml',
 );
 
-/** What a register says of a point. */
+/** The value of a point by its register. */
 export function registerValue({ address, scale, offset }: SitePoint, raw: number): number {
   const isSigned = address !== undefined && 'type' in address && address.type === 'int16';
   return (isSigned && raw > 0x7fff ? raw - 0x1_0000 : raw) * scale + offset;

@@ -1,6 +1,6 @@
 /**
- * The world: a seed decides what engineers do, what fails and when the service is killed, on simulated time. The same seed and
- * the same code give the same trace. What must hold is in `invariants.ts`.
+ * The world: a seed decides the requests of engineers, the faults and the kills of the service, on simulated time. The same seed
+ * and the same code give the same trace. The invariants are in `invariants.ts`.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -339,7 +339,7 @@ class World {
       this.#disk.isFull = false;
       this.#disk.delayMs = 1;
       this.#operator.troubled();
-      // What waited is stored within some seconds, unless it was struck again.
+      // Waiting rows are stored within some seconds, unless another fault came.
       this.#outside.after(4000, () => {
         if (this.#struck.get('disk') === struck) this.#invariants.disk(false);
       });
@@ -376,7 +376,7 @@ class World {
     if (status.records_dropped > 0) this.#invariants.violate(`${status.records_dropped} records were dropped`);
     await this.#watches.seen(site, [...this.#rules.keys()], () => this.#site === site);
     if (this.#disk.isFull || this.#disk.delayMs > 1) return;
-    // What waited for more of its rule, and what the journal of the life before held.
+    // Rows that waited for more of their rule, and those in the journal of the previous life.
     const sinceMs = this.#clock.nowMs - this.#startedMs;
     if (sinceMs > 10_000)
       await this.#watches.storedRuns(site, this.#clock.nowMs - automationLimits.history_block_ms - 15_000);
