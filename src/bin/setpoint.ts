@@ -1,17 +1,11 @@
 #!/usr/bin/env node
 /** The command line as a process [platform §7]: environment, terminal, signals, exit code. The commands are in src/cli. */
-import { userInfo } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { leftOut, optionalLibrary } from '../base/optional-library.ts';
 import { CommandError, exitCodes } from '../cli/exit.ts';
 import { failureOf } from '../cli/failure.ts';
 import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
-import { BackupError } from '../databases/backup.ts';
-import { checkSite } from './check-site.ts';
-import { isForOperator, readConfig, readLimits, readSiteFile } from './config.ts';
-import { lockDataFolder } from './data-lock.ts';
-import { siteDatabase } from './databases.ts';
 import { processTerminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
 
@@ -21,7 +15,7 @@ const interruption = new AbortController();
 
 /** The service loads all its areas: other commands do not import it. */
 async function serve(): Promise<void> {
-  const { runService } = await import('./run-service.ts');
+  const [{ runService }, { readConfig }] = await Promise.all([import('./run-service.ts'), import('./config.ts')]);
   await runService(() => readConfig(process.env));
 }
 
@@ -37,16 +31,6 @@ async function mcp({ allowWrite }: { readonly allowWrite: boolean }): Promise<vo
   await library.serveStdio({ client: remoteOf(process.env), allowWrite, version: packageVersion() });
 }
 
-/** A container may have no name for its account. */
-function osUser(): string {
-  try {
-    const { username, uid } = userInfo();
-    return `${username} (uid ${uid})`;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
-}
-
 /** Ctrl-C ends what watches in order; whatever else it meets ends at once, as usual. */
 function watchInterrupt(): void {
   if (!process.argv.includes('--watch') && process.argv[3] !== 'watch') return;
@@ -58,31 +42,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.done);
   // A disk that is full, mostly.
   const failure = new CommandError(`the output cannot be written (${error.code ?? error.message})`);
-  process.stderr.write(failureOf(failure, process.argv.includes('--json'), isForOperator)?.text ?? '');
+  process.stderr.write(failureOf(failure, process.argv.includes('--json'), () => false)?.text ?? '');
   process.exit(exitCodes.failed);
 });
 watchInterrupt();
+const [terminal, clock, version] = [processTerminal(process.env), systemClock, packageVersion()];
 process.exitCode = await runProgram(process.argv.slice(2), {
-  terminal: processTerminal(process.env),
-  clock: systemClock,
+  terminal,
+  clock,
+  version,
   env: process.env,
-  version: packageVersion(),
-  osUser,
   interrupted: interruption.signal,
-  untilStopped: () =>
-    new Promise((resolve) => {
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-    }),
-  settings: () => readConfig(process.env),
-  site: (configDir) => readSiteFile(configDir),
-  siteDatabase: () => {
-    const config = readConfig(process.env);
-    return siteDatabase(config, readLimits(config.configDir).storage);
-  },
-  checkSite: (configDir) => checkSite(configDir, process.env),
-  lockDataDir: lockDataFolder,
-  rulesMax: (configDir) => readLimits(configDir).automation.max_rules,
   serve,
   mcp,
-  isExpected: (error) => isForOperator(error) || error instanceof BackupError,
+  ownCommands: async () => (await import('./own-commands.ts')).ownCommands({ terminal, clock, version }),
 });

@@ -4,7 +4,7 @@ import { automation } from '../api/automation.ts';
 import type { BoundCapability, Capability } from '../api/capability.ts';
 import { operations } from '../api/operations.ts';
 import { startTestGateway, type TestGateway, testSubject } from '../testing/test-gateway.ts';
-import { programParts, type TerminalChoices, testTerminal } from '../testing/test-terminal.ts';
+import { commandsWithoutService, programParts, type TerminalChoices, testTerminal } from '../testing/test-terminal.ts';
 import { createProgram, runProgram } from './program.ts';
 import { printProperties, printTable } from './table.ts';
 
@@ -177,14 +177,44 @@ describe('[platform §7] what is shown', () => {
   });
 });
 
+/** Every command of the program with its help. */
+function wholeProgram(): readonly (readonly [path: string, help: string])[] {
+  const { terminal } = testTerminal();
+  const program = createProgram(programParts(terminal), commandsWithoutService(terminal));
+  return program.commands.flatMap((command) =>
+    command.commands.length === 0
+      ? [[command.name(), command.helpInformation()] as const]
+      : command.commands.map((child) => [`${command.name()} ${child.name()}`, child.helpInformation()] as const),
+  );
+}
+
+describe('commands that need no service are loaded for themselves alone', () => {
+  test('each command prints the same help, whichever others were loaded for it', async () => {
+    const loaded: string[] = [];
+    for (const [path, help] of wholeProgram()) {
+      const shown = testTerminal();
+      const parts = programParts(shown.terminal);
+      const noted = {
+        ...parts,
+        ownCommands: () => {
+          loaded.push(path);
+          return parts.ownCommands();
+        },
+      };
+      expect([await runProgram([...path.split(' '), '--help'], noted), path]).toEqual([0, path]);
+      expect(shown.out().startsWith(help)).toBe(true);
+    }
+    expect(loaded).toContain('backup');
+    expect(loaded).toContain('rules export');
+    expect(
+      loaded.filter((path) => /^(serve|mcp|points|channels|alarms|rules (list|plan)|site reload)/.test(path)),
+    ).toEqual([]);
+  });
+});
+
 describe('[platform §7] nothing is forgotten', () => {
   test('every operation on rules, scheduler, points, site and audit has a command; of data processing there is the backtest alone', () => {
-    const program = createProgram(programParts(testTerminal().terminal));
-    const paths = program.commands.flatMap((command) =>
-      command.commands.length === 0
-        ? [command.name()]
-        : command.commands.map((child) => `${command.name()} ${child.name()}`),
-    );
+    const paths = wholeProgram().map(([path]) => path);
     const commandOf = (name: string): string | null => {
       const [, area = '', what = ''] = name.split('.');
       if (name === 'automation.instance.list') return 'instances';

@@ -3,41 +3,48 @@
  * `data-dir/` work on the data dir itself. Everything from the environment is passed in by `bin`.
  */
 import { Argument, Command, CommanderError } from 'commander';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { YamlError } from '../base/yaml.ts';
 import type { CommandLine } from './command-line.ts';
 import { completionScript, type ShellName, shells } from './completion.ts';
-import { addAuditFileCommands } from './data-dir/audit-command.ts';
-import { addAuditProofCommands } from './data-dir/audit-proof-command.ts';
-import { addBackupCommands } from './data-dir/backup-command.ts';
-import { addForecastCommands } from './data-dir/forecasts-command.ts';
-import { addHistoryCommands } from './data-dir/history-command.ts';
-import { addMigrateCommand } from './data-dir/migrate-command.ts';
-import { addRevokeCommand } from './data-dir/revoke-command.ts';
-import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
-import { addSimulateCommand } from './data-dir/simulate-command.ts';
-import { addSiteCommands, type SiteFileParts } from './data-dir/site-command.ts';
-import { addTokenCommand } from './data-dir/token-command.ts';
-import { addUserCommands } from './data-dir/users-command.ts';
-import { addWitnessCommand } from './data-dir/witness-command.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { failureOf } from './failure.ts';
 import { operationCommands } from './operation/index.ts';
 import { addPointTools } from './operation/point-tools.ts';
 import { type RemoteEnvironment, remoteOf } from './remote.ts';
+import type { Terminal } from './terminal.ts';
 
-export interface ProgramParts extends SiteFileParts {
+export interface ProgramParts {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
   readonly env: RemoteEnvironment;
+  readonly version: string;
   readonly interrupted: AbortSignal;
-  /** Resolves on a stop signal; the process then stops cleanly. */
-  readonly untilStopped: () => Promise<void>;
   /** Runs the service until a stop signal. */
   readonly serve: () => Promise<void>;
   /** Runs the tool protocol on standard input and output until they close. */
   readonly mcp: (options: { readonly allowWrite: boolean }) => Promise<void>;
-  /** Errors whose message is meant for the person. */
-  readonly isExpected: (error: unknown) => boolean;
+  /** Loads the commands that need no running service: most of the program, so that the others start in half the time. */
+  readonly ownCommands: () => Promise<OwnCommands>;
 }
 
-export function createProgram(parts: ProgramParts): Command {
+/** Groups that have commands of both sorts. */
+export interface SharedGroups {
+  readonly rules: Command;
+  readonly audit: Command;
+  readonly site: Command;
+}
+
+/** Commands on the files of the site, its data dir, and others that need no running service. */
+export interface OwnCommands {
+  addTo(setpoint: Command, groups: SharedGroups): void;
+  /** Errors of theirs whose message is meant for the person. */
+  isExpected(error: unknown): boolean;
+}
+
+/** `own`: null for a line of arguments that needs none of them. */
+export function createProgram(parts: ProgramParts, own: OwnCommands | null): Command {
   const { terminal, clock, interrupted } = parts;
   const line: CommandLine = { terminal, clock, interrupted, remote: () => remoteOf(parts.env) };
   const setpoint = new Command('setpoint')
@@ -75,7 +82,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     operation.addTo(group !== undefined && group in groups ? groups[group as keyof typeof groups] : setpoint, line);
   }
   addPointTools(groups.points, line);
-  addOwnCommands(setpoint, groups, parts);
+  own?.addTo(setpoint, groups);
   setpoint
     .command('mcp')
     .description('the tool protocol (MCP) on standard input and output, for an assistant')
@@ -89,38 +96,26 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   return setpoint;
 }
 
-/** Commands on the files of the site, its data dir, and what else needs no running service. */
-function addOwnCommands(
-  setpoint: Command,
-  groups: { readonly rules: Command; readonly audit: Command; readonly site: Command },
-  parts: ProgramParts,
-): void {
-  addSiteCommands(groups.site, parts);
-  addSimulateCommand(setpoint, parts);
-  addRuleFileCommands(groups.rules, parts);
-  addAuditFileCommands(groups.audit, parts);
-  addAuditProofCommands(groups.audit, parts);
-  addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
-  addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
-  addTokenCommand(setpoint, parts);
-  addRevokeCommand(setpoint, parts);
-  addUserCommands(setpoint, parts);
-  addBackupCommands(setpoint, parts);
-  addMigrateCommand(setpoint, parts);
-  addWitnessCommand(setpoint, parts);
+/** Whether these arguments name a command that uses a running service, or is one. */
+function needsService([first = '', second = '']: readonly string[]): boolean {
+  if (['serve', 'mcp', 'points'].includes(first)) return true;
+  return operationCommands.some(({ words }) => words === first || words === `${first} ${second}`);
 }
 
 /** Runs one line of arguments; what it returns is the process's exit code. Throws only for a bug. */
 export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<ExitCode> {
+  const own = needsService(args) ? null : await parts.ownCommands();
+  const isExpected = (error: unknown): boolean =>
+    error instanceof Fault || error instanceof YamlError || own?.isExpected(error) === true;
   try {
-    await createProgram(parts).parseAsync([...args], { from: 'user' });
+    await createProgram(parts, own).parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     // The library prints the output of --help and --version, and the error of an incomplete command.
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
       return error.exitCode === 0 ? exitCodes.done : exitCodes.notConfirmed;
     const told = error instanceof CommanderError ? wrongUsage(error) : error;
-    const failure = failureOf(told, args.includes('--json'), parts.isExpected);
+    const failure = failureOf(told, args.includes('--json'), isExpected);
     if (failure === null) throw error;
     parts.terminal.error(failure.text);
     return failure.exitCode;

@@ -1,7 +1,8 @@
 /** A terminal that records its output, and a program without a service or a data directory of its own. */
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../base/clock.ts';
-import type { ProgramParts } from '../cli/program.ts';
+import { addOwnCommands, type OwnCommandParts } from '../cli/data-dir/index.ts';
+import type { OwnCommands, ProgramParts } from '../cli/program.ts';
 import type { Terminal } from '../cli/terminal.ts';
 
 export interface TestTerminal {
@@ -39,16 +40,29 @@ export function testTerminal({
   return { terminal, asked, out: () => out.join(''), error: () => error.join('') };
 }
 
+const unused = (): never => {
+  throw new Error('not used');
+};
+
 export function programParts(terminal: Terminal, env: ProgramParts['env'] = {}): ProgramParts {
-  const unused = (): never => {
-    throw new Error('not used');
-  };
   return {
     terminal,
     clock: systemClock,
     env,
     version: '1.2.3',
     interrupted: new AbortController().signal,
+    serve: unused,
+    mcp: unused,
+    ownCommands: () => Promise.resolve(commandsWithoutService(terminal)),
+  };
+}
+
+/** Commands that need no service, of a site that no test uses. */
+export function commandsWithoutService(terminal: Terminal): OwnCommands {
+  const parts: OwnCommandParts = {
+    terminal,
+    clock: systemClock,
+    version: '1.2.3',
     untilStopped: () => Promise.resolve(),
     osUser: () => 'tester (uid 1)',
     settings: unused,
@@ -57,8 +71,6 @@ export function programParts(terminal: Terminal, env: ProgramParts['env'] = {}):
     siteDatabase: unused,
     lockDataDir: unused,
     rulesMax: unused,
-    serve: unused,
-    mcp: unused,
-    isExpected: () => false,
   };
+  return { addTo: (setpoint, groups) => addOwnCommands(setpoint, groups, parts), isExpected: () => false };
 }

@@ -306,7 +306,7 @@ export const dummy = operationCommand('rules dummy', automation.history, { print
   const answer = ask(`
 import { createProgram } from './src/cli/program.ts';
 const terminal = { out: () => undefined, error: () => undefined };
-const rules = createProgram({ terminal, version: '0' }).commands.find((command) => command.name() === 'rules');
+const rules = createProgram({ terminal, version: '0' }, null).commands.find((command) => command.name() === 'rules');
 const dummy = rules.commands.find((command) => command.name() === 'dummy');
 console.log(JSON.stringify([dummy.description(), dummy.options.map(({ flags }) => flags)]));
 `);
