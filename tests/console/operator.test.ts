@@ -92,6 +92,8 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByTestId('marks').getByText('Click an instant').waitFor();
     await page.locator('.uplot .u-over').click({ position: { x: 300, y: 80 } });
     await page.getByTestId('instant').getByText(/^At /).waitFor();
+    // The chart shows the whole hour, of which the service has run for seconds.
+    await page.getByTestId('instant').getByText('No rule had run by then.').waitFor();
     // Earlier there was nothing; later is the present again.
     expect(await page.getByRole('button', { name: 'Later' }).isDisabled()).toBe(true);
     for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Earlier' }).click();

@@ -61,7 +61,14 @@ function ChannelRow({ channel, onLook }: { channel: ChannelView; onLook: () => v
   return (
     <tr data-channel={channel.channel}>
       <td>
-        <Button variant="subtle" size="compact-sm" aria-label={words.look(channel.channel)} onClick={onLook}>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          // In line with the text below, in spite of its padding.
+          ml={-8}
+          aria-label={words.look(channel.channel)}
+          onClick={onLook}
+        >
           {channel.channel}
         </Button>
         <div className={points['soft']}>

@@ -12,11 +12,13 @@ import { axisRange } from '../parts/shown-range.ts';
 import { pointWords } from '../strings/points.ts';
 import type { TrendView } from './point-queries.ts';
 import classes from './points.module.css';
-import type { TimeSpan } from './trend-span.ts';
+import { spanOf, type TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
 const heightPx = 300;
 const axisWidthPx = 66;
+/** Half of a time label, for the last one. */
+const lastTimePx = 28;
 /** A selection of fewer pixels is a click. */
 const dragPxMin = 5;
 
@@ -109,6 +111,11 @@ function add(
   values.forEach((column, index) => column.push(row[index] ?? null));
 }
 
+function rangeOf(trend: TrendView): uPlot.Range.MinMax {
+  const { from, to } = spanOf(trend);
+  return [from, to];
+}
+
 interface Drawn {
   readonly parts: () => Omit<ChartParts, 'label'>;
   readonly steps: boolean;
@@ -133,9 +140,11 @@ function optionsFor(drawn: Drawn): uPlot.Options {
   return {
     width,
     height: heightPx,
+    padding: [null, lastTimePx, null, null],
     cursor: { drag: { x: true, y: false, setScale: false } },
     scales: {
-      x: { time: true },
+      // The whole span, so that a time without values shows as one.
+      x: { time: true, range: () => rangeOf(parts().trend) },
       y: { range: (_, least, most) => axisRange([least, most, ...parts().lines.map(({ value: at }) => at)]) },
     },
     axes: [

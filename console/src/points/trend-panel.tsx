@@ -13,7 +13,7 @@ import { InstantPanel } from './instant-panel.tsx';
 import { type PointEntry, type PointRules, usePointRules, useTrend, useTurns } from './point-queries.ts';
 import classes from './points.module.css';
 import type { ChartLine, ChartMark } from './trend-chart.tsx';
-import type { TimeSpan } from './trend-span.ts';
+import { spanOf, type TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
 const TrendChart = later(async () => (await import('./trend-chart.tsx')).default);
@@ -185,10 +185,6 @@ function linesOf(readers: PointRules['readers'], unit: string): ChartLine[] {
     }
   }
   return [...labels].map(([value, texts]) => ({ value, label: [...texts].join('; ') }));
-}
-
-function spanOf({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
-  return { from: Date.parse(from) / 1000, to: Date.parse(to) / 1000 };
 }
 
 function markOf({ started_at: at, outcome }: { readonly started_at: string; readonly outcome: string }): ChartMark {

@@ -6,6 +6,11 @@ export interface TimeSpan {
   readonly to: number;
 }
 
+/** The span of an answer. */
+export function spanOf({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
+  return { from: Date.parse(from) / 1000, to: Date.parse(to) / 1000 };
+}
+
 /**
  * At most so many whole buckets, up to the end of the span: rollups are exact then, and no row is read beside them. Less than one
  * bucket at the beginning may be left out.

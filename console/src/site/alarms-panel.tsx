@@ -33,7 +33,7 @@ export function AlarmsPanel() {
           </li>
         ))}
       </ul>
-      <Link to="/alarms" className={`${classes['name']} ${classes['apart']}`}>
+      <Link to="/alarms" className={`${classes['soft']} ${classes['apart']}`}>
         {words.all}
       </Link>
     </section>

@@ -41,7 +41,7 @@ function Joined({ entry, resultId, asOf }: { entry: TaskDiscoveryEntry; resultId
           <FanChart output={derived.data} before={before} actuals={actuals} label={words.title(target.name)} />
         )}
       </div>
-      <Link to="/forecasts" className={points['name'] ?? ''}>
+      <Link to="/forecasts" className={points['soft'] ?? ''}>
         {words.all}
       </Link>
     </section>
