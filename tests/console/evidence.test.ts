@@ -72,7 +72,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const { page, context, complaints } = await visit(browser, service);
     await page.goto(`${service.base}/#/rules/${live}?panel=%22history%22`);
     await page.getByTestId('history').locator('button[data-outcome="acted"]').first().click();
-    await page.getByRole('link', { name: 'Make a test of it' }).click();
+    await page.getByRole('link', { name: 'Make this a test' }).click();
     const panel = page.getByTestId('tests');
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
     expect(page.url()).not.toContain('run=');

@@ -140,10 +140,10 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await choose(page, 'Holds when it is', 'below');
     await builder.getByLabel('Value (%)').fill('40');
     await untilText(builder.getByTestId('built-condition'), /^soc < 40$/);
-    await builder.getByLabel('Lets go at (%)').fill('35');
-    await untilText(builder, /Let go above the value\./);
+    await builder.getByLabel('Releases at (%)').fill('35');
+    await untilText(builder, /Enter a release value above the value\./);
     expect(await builder.getByRole('button', { name: 'Use this condition' }).isDisabled()).toBe(true);
-    await builder.getByLabel('Lets go at (%)').fill('45');
+    await builder.getByLabel('Releases at (%)').fill('45');
     await builder.getByLabel('For seconds').fill('60');
     expect(await violations(page)).toEqual([]);
     await builder.getByRole('button', { name: 'Use this condition' }).click();

@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByText('Nothing was recorded in this time.').waitFor();
     for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Later' }).click();
     await page.locator('.uplot').waitFor();
-    await page.getByRole('button', { name: 'Closer' }).focus();
+    await page.getByRole('button', { name: 'Zoom in' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Show the whole range' }).click();
     // By keyboard an instant is typed.

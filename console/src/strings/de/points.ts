@@ -62,7 +62,7 @@ export const pointWords: typeof englishPoints = {
     zoomOut: 'Ganzen Zeitraum zeigen',
     earlier: 'Früher',
     later: 'Später',
-    closer: 'Näher',
+    closer: 'Vergrößern',
     sparkline: (name) => `${name}, letzte 24 Stunden`,
     pick: 'Ein Klick auf einen Augenblick zeigt, was jede Regel da sah und tat.',
     instant: 'Augenblick',

@@ -8,10 +8,13 @@ export const conditionWords = {
   above: 'above',
   below: 'below',
   value: 'Value',
-  release: 'Lets go at',
+  release: 'Releases at',
   seconds: 'For seconds',
   operand: 'Enter a number or a name that is known here.',
-  releaseSide: { above: 'Let go below the value.', below: 'Let go above the value.' },
+  releaseSide: {
+    above: 'Enter a release value below the value.',
+    below: 'Enter a release value above the value.',
+  },
   incomplete: 'Choose a point or variable to compare, and enter a value.',
   use: 'Use this condition',
   chart: (threshold: string) =>

@@ -73,19 +73,19 @@ export const evidenceWords = {
     },
     notes: {
       thinned: 'The lists are shortened: there were more entries than they can hold.',
-      'inputs-not-recorded': 'Some recorded runs did not read everything that this rule reads: those are skipped.',
+      'inputs-not-recorded': 'Some recorded runs did not read every input of this rule. They are skipped.',
       'memory-starts-empty': 'Stateful functions start without state at the beginning of the window.',
       'no-recorded-runs':
-        'No run of a revision that runs like this one was recorded in this window, so nothing shows how far the result can be trusted.',
+        'No comparable run was recorded in this window, so the reliability of this result is unknown.',
       'parameters-as-now': 'Site parameters have their current values.',
       'not-recorded': 'A point that the rule reads was not recorded in this window.',
       'newest-recorded-runs': 'Only the newest recorded runs were compared.',
       'plant-differs':
         'The declared battery is more than 2% away from the recorded one: check capacity, power and efficiency.',
       'plant-not-compared':
-        'No commands or charge were recorded in this window, so nothing shows how good the declared battery is.',
+        'No commands or state of charge were recorded in this window, so the declared battery could not be checked.',
       'load-or-pv-missing': 'Load or PV was not recorded for part of the window. The energies leave that part out.',
-      'other-writers-left-out': 'Other rules write this setpoint, too. Here only this rule does.',
+      'other-writers-left-out': 'Other rules also write this setpoint. They are left out here.',
     },
     causeNames: {
       'no-run': 'only one of the two ran',

@@ -46,7 +46,7 @@ export const runs = {
   condition: 'Branch taken',
   noCondition: 'none',
   correlation: 'Show all events with this correlation id',
-  toTest: 'Make a test of it',
+  toTest: 'Make this a test',
   execution: 'Execution',
   true: 'true',
   false: 'false',

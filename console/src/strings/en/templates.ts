@@ -14,8 +14,8 @@ export const templateWords = {
   incomplete: 'Choose every point and enter a name.',
   updateTitle: 'Update from the template?',
   updateLead: (template: string) =>
-    `The rule becomes what “${template}” makes today with these points and numbers. It keeps its name and stays enabled or disabled.`,
-  same: 'The rule is what its template makes. Nothing would change.',
+    `The rule is built again from “${template}” with these points and numbers. It keeps its name and stays enabled or disabled.`,
+  same: 'The rule matches its template. Nothing would change.',
   update: 'Update',
   updated: 'Updated from the template.',
   before: 'Stored',
