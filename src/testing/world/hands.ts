@@ -104,9 +104,9 @@ export class Hands {
     return isSure ? only.min : null;
   }
 
-  /** Whether any limit of the point may hold. */
-  mayLimit(key: string): boolean {
-    return this.#alive(this.#of(key, 'limit')).length > 0;
+  /** Whether a limit of the point may hold, or may have held within this time: its effect ends that much later. */
+  mayLimit(key: string, lateMs: number): boolean {
+    return this.#near(key, lateMs).some(({ kind }) => kind === 'limit');
   }
 
   /** Within what every value must lie that is written now: limits that have held for so long. Where two cross, the upper one holds. */

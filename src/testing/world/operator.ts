@@ -113,7 +113,7 @@ export class Operator {
     for (const { key, device: name, register, facts } of handPoints) {
       const held = hands.holding(key, reachesMs);
       const device = plant.devices.find((each) => each.name === name);
-      if (held === null || device === undefined || device.fault !== 'none' || hands.mayLimit(key)) continue;
+      if (held === null || device === undefined || device.fault !== 'none' || hands.mayLimit(key, reachesMs)) continue;
       const value = registerValue(facts, device.registers[register] ?? 0);
       if (Math.abs(value - held) > 1e-6) invariants.violate(`${key}: held at ${held}, and the device has ${value}`);
     }
