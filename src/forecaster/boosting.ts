@@ -41,8 +41,10 @@ function boost(
     const bag = order.slice(0, rowCount).sort();
     const own = columns.slice(0, columnCount);
     const tree = growTree({ bins: binned.bins, target: residual, rows: bag, columns: own }, shape, stream);
-    for (const row of rows)
+    for (let at = 0; at < rows.length; at++) {
+      const row = rows[at] as number;
       residual[row] = (residual[row] as number) - shape.rate * (tree.value[leafOf(tree, binned.bins, row)] as number);
+    }
     trees.push(tree);
   }
   return { trees, rate: shape.rate };

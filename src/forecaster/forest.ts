@@ -105,7 +105,7 @@ export class Neighbourhood {
     const touched = this.gather(bins, row, onlyUnseen);
     const into = new Float64Array(levels.length);
     this.readQuantiles(touched, into);
-    for (const place of touched) this.weights[place] = 0;
+    for (let at = 0; at < touched.length; at++) this.weights[touched[at] as number] = 0;
     return into;
   }
 
@@ -133,7 +133,7 @@ export class Neighbourhood {
   /** Interpolates between weighted ranks; all NaN when no tree voted. */
   private readQuantiles(touched: Int32Array, into: Float64Array): void {
     let total = 0;
-    for (const place of touched) total += this.weights[place] as number;
+    for (let at = 0; at < touched.length; at++) total += this.weights[touched[at] as number] as number;
     if (!(total > 0)) {
       into.fill(Number.NaN);
       return;
@@ -142,7 +142,8 @@ export class Neighbourhood {
     let below = 0;
     let previousMiddle = 0;
     let previous = Number.NaN;
-    for (const place of touched) {
+    for (let at = 0; at < touched.length; at++) {
+      const place = touched[at] as number;
       const own = this.weights[place] as number;
       const middle = (below + own / 2) / total;
       const value = this.value[this.ranked[place] as number] as number;

@@ -1,4 +1,4 @@
-/** Symmetric positive definite systems in place on typed arrays: what ridge regression needs, without allocation. */
+/** Symmetric positive definite systems for ridge regression, in place on typed arrays and without allocation. */
 
 /**
  * Solves (A + diagonal) x = b by Cholesky. `matrix` is row-major p×p, its lower triangle is read and overwritten;

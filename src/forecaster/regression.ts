@@ -43,8 +43,8 @@ const boosting: BoostingShape = {
   leafMin: 20,
   shrinkage: 5,
   columnsPerSplit: 0,
-  rounds: 80,
-  rate: 0.08,
+  rounds: 40,
+  rate: 0.12,
   rowShare: 0.5,
   columnShare: 0.3,
 };

@@ -182,16 +182,7 @@ function slotsOf(hours: Float64Array, slotCount: number): Uint8Array {
   return Uint8Array.from(hours, (hour) => Math.min(slotCount - 1, Math.floor((hour * slotCount) / 24)));
 }
 
-function apply(
-  columns: Columns,
-  standard: Standard,
-  own: readonly Float64Array[],
-  slots: Uint8Array,
-  row: number,
-  x: Float64Array,
-): number {
-  fillRow(x, columns, standard, row);
-  const beta = own[slots[row] as number] as Float64Array;
+function product(x: Float64Array, beta: Float64Array): number {
   let sum = 0;
   for (let index = 0; index < x.length; index++) sum += (x[index] as number) * (beta[index] as number);
   return sum;
@@ -206,9 +197,13 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
   const outOfFold = shape.penalties.map(() => new Float64Array(plan.target.length).fill(Number.NaN));
   for (let fold = 0; fold < plan.foldCount; fold++) {
     const unseen = plan.rows.filter((row) => plan.fold[row] === fold);
-    for (const [index, own] of coefficients(moments, shape, fold).entries()) {
-      const into = outOfFold[index] as Float64Array;
-      for (const row of unseen) into[row] = apply(columns, standard, own, slots, row, x);
+    const found = coefficients(moments, shape, fold);
+    for (const row of unseen) {
+      fillRow(x, columns, standard, row);
+      for (let index = 0; index < found.length; index++) {
+        const beta = (found[index] as Float64Array[])[slots[row] as number] as Float64Array;
+        (outOfFold[index] as Float64Array)[row] = product(x, beta);
+      }
     }
   }
   const best = leastError(outOfFold, plan);
@@ -217,7 +212,10 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
     outOfFold: outOfFold[best] as Float64Array,
     predict(later, laterHours) {
       const laterSlots = slotsOf(laterHours, shape.slots);
-      return Float64Array.from(laterHours, (_, row) => apply(later, standard, whole, laterSlots, row, x));
+      return Float64Array.from(laterHours, (_, row) => {
+        fillRow(x, later, standard, row);
+        return product(x, whole[laterSlots[row] as number] as Float64Array);
+      });
     },
   };
 }

@@ -66,7 +66,7 @@ export function growTree(input: TreeInput, shape: TreeShape, stream: SeededStrea
     input,
     shape,
     stream,
-    target: Float64Array.from(rows, (row) => input.target[row] as number),
+    target: gathered(input.target, rows),
     spareRows: new Int32Array(rows.length),
     spareGoal: new Float64Array(rows.length),
     kept: [],
@@ -103,6 +103,12 @@ export function growTree(input: TreeInput, shape: TreeShape, stream: SeededStrea
     nodes += 2;
   }
   return tree;
+}
+
+function gathered(target: Float64Array, rows: Int32Array): Float64Array {
+  const found = new Float64Array(rows.length);
+  for (let at = 0; at < rows.length; at++) found[at] = target[rows[at] as number] as number;
+  return found;
 }
 
 function release(growth: Growth, node: number): void {
