@@ -1,7 +1,7 @@
 /**
  * The rows to record, decided from one look at the live table [points §6.1]: readings that changed, at intervals also those that
- * did not, and one row without a value when a point becomes unavailable. The event time is the moment at which the value was
- * observed, as wall time; a reading is recorded once, with the number of observations that it stands for.
+ * did not, and one row without a value when a point becomes unavailable. The event time is the wall time of the observation. A
+ * reading is recorded once, with its number of observations.
  */
 
 import type { Runs } from '../points/live-table.ts';

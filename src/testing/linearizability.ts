@@ -228,7 +228,7 @@ function smallestPart<State, Input, Output>(
   return known();
 }
 
-/** The history right after the earliest return at which there is no order. */
+/** The shortest part of the history without a valid order: it ends with the earliest return that leaves none. */
 function shortestPrefix<Input, Output>(
   history: readonly Operation<Input, Output>[],
   fails: (part: readonly Operation<Input, Output>[]) => boolean,

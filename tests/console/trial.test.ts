@@ -1,4 +1,4 @@
-/** Evaluations in the page equal the service's records: same inputs, same path, same values, for every demo rule. */
+/** The page evaluates each demo rule as the service recorded it: same inputs, same path, same values. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consoleCatalogue } from '../../console/src/editor/site-catalogue.ts';

@@ -125,8 +125,7 @@ test('[platform §1.7] what few sites use is not loaded at the start, and nothin
   const bytes = [...service].reduce((sum, file) => sum + statSync(file).size, 0);
   process.stdout.write(`loaded at the start: ${(bytes / 1e6).toFixed(2)} MB in ${service.size} files\n`);
   expect(bytes).toBeLessThan(4_000_000);
-  // Each part that is loaded on demand splits a few shared files in two.
-  expect(service.size).toBeLessThan(70);
+  expect(service.size).toBeLessThan(60);
   /** Words that only the code of one library has. */
   const later = ['OTEL_TRACES_SAMPLER_ARG', 'createApiReference', 'class MqttClient', 'StdioServerTransport'];
   const loaded = new Set([

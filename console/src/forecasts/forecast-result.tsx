@@ -15,7 +15,7 @@ const FanChart = lazy(() => import('./fan-chart.tsx'));
 
 interface ResultParts {
   readonly derived: DerivedData;
-  /** The recorded value of each point, null where there is none yet; absent where they are not shown. */
+  /** The recorded value of each point, null before it is recorded. Without it, no recorded values are shown. */
   readonly actuals?: readonly RecordedValue[];
   /** Recorded values before the first point. */
   readonly before?: readonly RecordedValue[] | undefined;

@@ -1,6 +1,6 @@
 /**
  * The service's side of witnessing [audit §9.6]: each signed head goes to every configured witness and comes back cosigned. Only
- * a reader who asks for a head without cosignature waits for a witness.
+ * requests for a head that is not cosigned yet wait for a witness.
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';

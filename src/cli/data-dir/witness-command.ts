@@ -27,7 +27,7 @@ export function addWitnessCommand(setpoint: Command, parts: WitnessParts): void 
     .command('witness')
     .description('run a witness: cosign the audit logs of other sites, so that a rewritten log is detected')
     .requiredOption('--listen <host:port>', 'where it is asked; put a proxy with TLS before it')
-    .requiredOption('--state <file>', 'folder of its key and the newest checkpoints; created at the first start')
+    .requiredOption('--state <file>', 'file of its key and the newest checkpoints; created at the first start')
     .requiredOption('--name <name>', 'its name in cosignatures, such as witness.example.org')
     .requiredOption('--log <vkey...>', 'keys of the logs, as `setpoint audit key` prints them')
     .action((options: WitnessOptions) => witness(parts, options));

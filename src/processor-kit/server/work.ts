@@ -1,6 +1,6 @@
 /**
  * The interface of a processor in this repository: a function from an accepted request to its findings. The protocol's own
- * members (identity, digest, watermark, times) are put around them here, the same for every processor.
+ * members (identity, digest, watermark, times) are added here, the same for every processor.
  */
 import {
   type FallbackBlock,
