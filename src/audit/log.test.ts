@@ -57,6 +57,58 @@ describe.each(engines)('audit log on %s', (engine) => {
     await other.close();
   });
 
+  test('[audit §3] an append continues behind what somebody else has appended meanwhile, in whatever turn', async () => {
+    const other = openDatabase(places.site);
+    const a = createAuditLog({ database, clock: systemClock, scope });
+    const b = createAuditLog({ database: other, clock: systemClock, scope });
+    const sequencesOf = [];
+    for (const log of [a, a, b, b, a, b, a, a]) sequencesOf.push((await log.append(entry({ details: {} }))).sequence);
+    expect(sequencesOf).toEqual(upTo(8));
+    // Its own, in a transaction of another change: kept, and given up.
+    await database.transaction((transaction) => a.appendIn(transaction, entry()));
+    const undone = database.transaction(async (transaction) => {
+      await a.appendIn(transaction, entry());
+      throw new Error('given up');
+    });
+    await expect(undone).rejects.toThrow('given up');
+    expect((await a.append(entry())).sequence).toBe(10);
+    expect(await sequences()).toEqual(upTo(10));
+    await other.close();
+  });
+
+  test('an append of which nobody knows whether it is stored is followed by one that reads where the chain ends', async () => {
+    let trouble: 'none' | 'before' | 'after' = 'none';
+    const { batch } = database;
+    const late = new Error('did not answer in time');
+    const shaky: Database = {
+      ...database,
+      batch:
+        batch === null
+          ? null
+          : async (statements) => {
+              if (trouble === 'before') throw late;
+              const changed = await batch(statements);
+              if (trouble === 'after') throw late;
+              return changed;
+            },
+      async transaction(work) {
+        if (trouble === 'before') throw late;
+        const result = await database.transaction(work);
+        if (trouble === 'after') throw late;
+        return result;
+      },
+    };
+    const log = createAuditLog({ database: shaky, clock: systemClock, scope });
+    await log.append(entry());
+    for (const kind of ['before', 'after'] as const) {
+      trouble = kind;
+      await expect(log.append(entry())).rejects.toMatchObject({ code: 'audit-unavailable' });
+      trouble = 'none';
+      await log.append(entry());
+    }
+    expect(await sequences()).toEqual(upTo(4));
+  });
+
   test('each scope counts for itself', async () => {
     const second = createAuditLog({ database, clock: systemClock, scope: { tenantId: 'u', projectId: 'p' } });
     await createAuditLog({ database, clock: systemClock, scope }).append(entry());
@@ -91,7 +143,8 @@ describe.each(engines)('audit log on %s', (engine) => {
 
   test('a store that fails refuses every waiting append, and the next one works again', async () => {
     const log = createAuditLog({ database, clock: systemClock, scope });
-    const broken = { ...database, transaction: () => Promise.reject(new Error('disk full')) };
+    const full = () => Promise.reject(new Error('disk full'));
+    const broken = { ...database, transaction: full, batch: full };
     const failing = createAuditLog({ database: broken, clock: systemClock, scope });
     const answers = await Promise.allSettled([failing.append(entry()), failing.append(entry())]);
     expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual([

@@ -10,7 +10,14 @@ import type { Database, Transaction } from '../storage/database.ts';
 import type { AuditEntry, AuditScope } from './event.ts';
 import { type AuditLimits, auditLimits } from './limits.ts';
 import type { AuditLogName } from './store/chain.ts';
-import { type Appended, appendToChain, type PreparedEntry, prepareEntry, prepareSteps } from './store/chain-store.ts';
+import {
+  type Appended,
+  appendToChain,
+  ChainWriter,
+  type PreparedEntry,
+  prepareEntry,
+  prepareSteps,
+} from './store/chain-store.ts';
 
 export interface AuditLog {
   /** Resolves when the event is on disk; refuses with `audit-unavailable` when it is not. */
@@ -65,18 +72,21 @@ function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode
   /** Appends whose details are being written out. */
   let preparing = 0;
 
-  const store = (batch: readonly Waiting[]): Promise<ReadonlyMap<Waiting, Appended>> =>
-    database.transaction(async (transaction) => {
-      // Inside the transaction: behind whatever another process committed before.
-      const wallMs = clock.wallMs();
-      const results = new Map<Waiting, Appended>();
-      for (const items of byScope(batch)) {
-        const entries = items.map((item) => item.prepared);
-        const appended = await appendToChain(transaction, log, present(items[0]).scope, entries, wallMs);
-        items.forEach((item, index) => results.set(item, present(appended[index])));
-      }
-      return results;
+  const chains = new ChainWriter(database, log);
+
+  const store = async (batch: readonly Waiting[]): Promise<ReadonlyMap<Waiting, Appended>> => {
+    const groups = byScope(batch);
+    const entries = groups.map((items) => ({
+      scope: present(items[0]).scope,
+      entries: items.map(({ prepared }) => prepared),
+    }));
+    const appended = await chains.append(entries, clock);
+    const results = new Map<Waiting, Appended>();
+    groups.forEach((items, group) => {
+      items.forEach((item, index) => results.set(item, present(appended[group]?.[index])));
     });
+    return results;
+  };
 
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {

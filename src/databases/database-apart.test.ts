@@ -72,6 +72,39 @@ describe('a database file whose statements another thread carries out', () => {
     expect(await rows()).toEqual([{ n: 1 }]);
   });
 
+  test('a batch is one transaction: what it changed, or nothing where a constraint refuses a statement of it', async () => {
+    await sql`CREATE TABLE scratch (n INTEGER UNIQUE)`.execute(database.query);
+    const insert = (n: number) => ({ sql: 'INSERT INTO scratch VALUES (?)', parameters: [n] });
+    const raise = { sql: 'UPDATE scratch SET n = n + 10', parameters: [] };
+    expect(await database.batch?.([insert(1), insert(2), raise])).toEqual([1, 1, 2]);
+    expect(await database.batch?.([insert(3), insert(11)])).toBeNull();
+    await expect(database.batch?.([insert(4), { sql: 'nonsense', parameters: [] }])).rejects.toMatchObject({
+      code: 'storage-unavailable',
+    });
+    expect(await rows()).toEqual([{ n: 11 }, { n: 12 }]);
+  });
+
+  test('a batch comes between transactions, and waits for the lock of another connection', async () => {
+    await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
+    const insert = (n: number) => ({ sql: 'INSERT INTO scratch VALUES (?)', parameters: [n] });
+    const failed = database.transaction(async (transaction) => {
+      await sql`INSERT INTO scratch VALUES (1)`.execute(transaction);
+      await sql`SELECT 1`.execute(transaction);
+      throw new Error('given up');
+    });
+    const stored = database.batch?.([insert(2)]);
+    await expect(failed).rejects.toThrow('given up');
+    expect(await stored).toEqual([1]);
+    const other = new DatabaseSync(file);
+    other.exec('BEGIN IMMEDIATE');
+    const waiting = database.batch?.([insert(3)]);
+    await new Promise((resolve) => setTimeout(resolve, fileLimits.busy_timeout_ms + fileLimits.begin_retry_ms));
+    other.exec('ROLLBACK');
+    other.close();
+    expect(await waiting).toEqual([1]);
+    expect(await rows()).toEqual([{ n: 2 }, { n: 3 }]);
+  });
+
   test('closing leaves one file', async () => {
     await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
     await database.close();
@@ -114,5 +147,26 @@ test('a transaction that began after its caller had gone is taken back before th
   other.close();
   await query.destroy();
   await thread.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a batch that has not begun when its caller is refused is never carried out', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
+  const file = join(folder, 'site.sqlite');
+  const other = new DatabaseSync(file);
+  other.exec('CREATE TABLE scratch (n INTEGER)');
+  const thread = openDatabaseThread(file, systemClock, silentLog, 100);
+  const query = new Kysely<Record<string, never>>({ dialect: thread.dialect });
+  const slow = sql`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3000000) SELECT max(n) FROM c`;
+  const late = expect(slow.execute(query)).rejects.toThrow('did not answer in time');
+  // Its statement stands behind the slow one.
+  await expect(thread.batch([{ sql: 'INSERT INTO scratch VALUES (1)', parameters: [] }])).rejects.toThrow(
+    'did not answer in time',
+  );
+  await late;
+  await thread.close();
+  expect(other.prepare('SELECT n FROM scratch').all()).toEqual([]);
+  other.close();
+  await query.destroy();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -15,12 +15,12 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { callThread, threadMemory } from '../base/thread.ts';
 import { fileLimits } from './limits.ts';
-import { lockedFault } from './sqlite.ts';
+import { type BoundStatement, lockedFault } from './sqlite.ts';
 
 export interface DatabaseWorkerData {
   readonly file: string;
@@ -32,28 +32,41 @@ interface Answer {
   readonly lastId?: bigint;
 }
 
+interface Locked {
+  readonly isLocked: true;
+}
+
 export type DatabaseMethods = {
-  readonly run: (statement: {
-    readonly sql: string;
-    readonly parameters: readonly unknown[];
-  }) => Answer | { readonly isLocked: true };
+  readonly run: (statement: BoundStatement) => Answer | Locked;
+  /** A batch that is not begun until then, on the clock that all threads share, is not carried out: its caller has gone. */
+  readonly batch: (question: {
+    readonly statements: readonly BoundStatement[];
+    readonly untilMs: number;
+  }) => { readonly changed: readonly number[] | null } | Locked;
   /** The last call. */
   readonly close: (question: null) => null;
 };
 
 export interface DatabaseThread {
   readonly dialect: Dialect;
+  /** To be called with the connection in hand: no other transaction may be open. */
+  batch(statements: readonly BoundStatement[]): Promise<readonly number[] | null>;
   close(): Promise<void>;
 }
 
-export function openDatabaseThread(file: string, clock: Clock, log: Log): DatabaseThread {
+export function openDatabaseThread(
+  file: string,
+  clock: Clock,
+  log: Log,
+  deadlineMs: number = fileLimits.answer_deadline_ms,
+): DatabaseThread {
   const worker = new Worker(new URL('./database-thread.ts', import.meta.url), {
     workerData: { file } satisfies DatabaseWorkerData,
     name: 'database',
     resourceLimits: threadMemory,
   });
   const late = (): Fault => new Fault('storage-unavailable', 'the storage did not answer in time; try again');
-  const caller = callThread<DatabaseMethods, never>(worker, clock, fileLimits.answer_deadline_ms, late);
+  const caller = callThread<DatabaseMethods, never>(worker, clock, deadlineMs, late);
   let closing = false;
   let reason = 'the thread ended';
   worker.on('error', (error) => {
@@ -66,9 +79,7 @@ export function openDatabaseThread(file: string, clock: Clock, log: Log): Databa
 
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-      const answer = await caller.call('run', { sql, parameters });
-      if ('isLocked' in answer) throw lockedFault();
-      const { rows, changes, lastId } = answer;
+      const { rows, changes, lastId } = unlocked(await caller.call('run', { sql, parameters }));
       return {
         // The query layer knows the rows of its own statement.
         rows: rows as Row[],
@@ -105,6 +116,10 @@ export function openDatabaseThread(file: string, clock: Clock, log: Log): Databa
       createIntrospector: (database) => new SqliteIntrospector(database),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
+    async batch(statements) {
+      const untilMs = systemClock.monotonicMs() + deadlineMs;
+      return unlocked(await caller.call('batch', { statements, untilMs })).changed;
+    },
     async close() {
       closing = true;
       await caller.call('close', null).catch((error: unknown) => {
@@ -113,4 +128,9 @@ export function openDatabaseThread(file: string, clock: Clock, log: Log): Databa
       await worker.terminate();
     },
   };
+}
+
+function unlocked<T extends object>(answer: T | Locked): T {
+  if ('isLocked' in answer) throw lockedFault();
+  return answer;
 }

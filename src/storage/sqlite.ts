@@ -14,6 +14,8 @@ export type Durability = 'full' | 'normal';
 const busyTimeoutMs = 5000;
 /** SQLite's code for a lock that another connection holds; its extended codes have this in their low byte. */
 const busyCode = 5;
+/** Its code for what a trigger or a constraint refuses. */
+const constraintCode = 19;
 const cachedStatements = 500;
 const refusal = 'the storage cannot take the request now; try again';
 
@@ -105,26 +107,52 @@ export function queryable(database: DatabaseSync): SqliteDatabase {
 
 /** Statements by their text, prepared once. */
 export function statementsOf(database: DatabaseSync): (sql: string) => SqliteStatement {
-  const statements = new Map<string, StatementSync>();
-  const prepare = (sql: string): StatementSync => {
+  const statements = new Map<string, SqliteStatement>();
+  const prepare = (sql: string): SqliteStatement => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
-    const statement = database.prepare(sql === 'begin' ? 'begin immediate' : sql);
+    const prepared = runnable(database.prepare(sql === 'begin' ? 'begin immediate' : sql));
     if (statements.size >= cachedStatements) statements.clear();
-    statements.set(sql, statement);
-    return statement;
+    statements.set(sql, prepared);
+    return prepared;
   };
   return (sql) => {
     const statement = guarded(() => prepare(sql));
     // A full disk ends the transaction by itself; refusing to end it once more would hide why.
-    if (sql === 'rollback' && !database.isTransaction) return nothing;
-    return {
-      reader: statement.columns().length > 0,
-      all: (parameters) => bound(parameters, (values) => statement.all(...values)),
-      run: (parameters) => bound(parameters, (values) => statement.run(...values)),
-      iterate: (parameters) => bound(parameters, (values) => statement.iterate(...values)),
-    };
+    return sql === 'rollback' && !database.isTransaction ? nothing : statement;
   };
+}
+
+function runnable(statement: StatementSync): SqliteStatement {
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => bound(parameters, (values) => statement.all(...values)),
+    run: (parameters) => bound(parameters, (values) => statement.run(...values)),
+    iterate: (parameters) => bound(parameters, (values) => statement.iterate(...values)),
+  };
+}
+
+/** A statement with the values of its parameters. */
+export interface BoundStatement {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** Carries out statements as one transaction, at once; how many rows each changed. Null where a trigger or a constraint refused one. */
+export function runBatch(
+  prepare: (sql: string) => SqliteStatement,
+  statements: readonly BoundStatement[],
+): readonly number[] | null {
+  prepare('begin').run([]);
+  try {
+    const changed = statements.map(({ sql, parameters }) => Number(prepare(sql).run(parameters).changes));
+    prepare('commit').run([]);
+    return changed;
+  } catch (error) {
+    prepare('rollback').run([]);
+    if (resultCode(error) === constraintCode) return null;
+    throw error;
+  }
 }
 
 /** A statement that has been carried out already. */
@@ -137,8 +165,13 @@ const nothing: SqliteStatement = {
 
 /** Whether it was refused because another connection holds the lock. */
 export function isLocked(error: unknown): boolean {
+  return resultCode(error) === busyCode;
+}
+
+/** SQLite's code of what it refused; null where something else did. */
+function resultCode(error: unknown): number | null {
   const cause = error instanceof Fault ? error.cause : undefined;
-  return cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === busyCode;
+  return cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : null;
 }
 
 /** The refusal of a lock that another connection holds, as `isLocked` knows it. */

@@ -3,11 +3,14 @@
  * and hashes the new events behind it, stores them with their details. Several processes on one site therefore share one
  * gap-free sequence.
  */
+import type { Compilable } from 'kysely';
 import { canonicalSteps } from '../../base/canonical-json.ts';
+import type { Clock } from '../../base/clock.ts';
 import { sha256Steps } from '../../base/digest.ts';
 import { newId } from '../../base/id.ts';
 import { atOnce, type Steps } from '../../base/turns.ts';
-import type { Transaction } from '../../storage/database.ts';
+import type { Database, Transaction } from '../../storage/database.ts';
+import type { BoundStatement } from '../../storage/sqlite.ts';
 import { type AuditEntry, type AuditScope, isRecordable } from '../event.ts';
 import { type AuditLogName, type ChainOwner, chainedEventOf, chainHash, chainStart } from './chain.ts';
 
@@ -59,23 +62,132 @@ export async function appendToChain(
   entries: readonly PreparedEntry[],
   wallMs: number,
 ): Promise<Appended[]> {
-  const owner = { log, tenantId: scope.tenantId, projectId: scope.projectId };
+  return (await appendBehind(transaction, ownerOf(log, scope), entries, wallMs)).appended;
+}
+
+/** Entries of one scope, in their order. */
+export interface EntriesOf {
+  readonly scope: AuditScope;
+  readonly entries: readonly PreparedEntry[];
+}
+
+/** Chains whose heads are remembered. */
+const headsKept = 100;
+
+/**
+ * Appends to the chains of a log, and remembers where they end: as long as no one else appends, all of an append is one batch. One
+ * that would not continue its chain is refused by the triggers; then the head is read, as for a chain that is not known yet.
+ */
+export class ChainWriter {
+  readonly #database;
+  readonly #log;
+  readonly #heads = new Map<string, ChainHead>();
+  /** Of insert statements, by table and number of rows. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(database: Database, log: AuditLogName) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  /** All or nothing, on disk; the answer has the order of what was given. */
+  async append(groups: readonly EntriesOf[], clock: Pick<Clock, 'wallMs'>): Promise<readonly (readonly Appended[])[]> {
+    const additions = (await this.#behindKnown(groups, clock.wallMs())) ?? (await this.#behindRead(groups, clock));
+    if (this.#heads.size > headsKept) this.#heads.clear();
+    groups.forEach(({ scope }, index) => {
+      const head = additions[index]?.head;
+      if (head !== undefined) this.#heads.set(keyOf(scope), head);
+    });
+    return additions.map(({ appended }) => appended);
+  }
+
+  /** Null where a head is not known, or not the last one any more. */
+  async #behindKnown(groups: readonly EntriesOf[], wallMs: number): Promise<readonly Addition[] | null> {
+    const { batch } = this.#database;
+    if (batch === null) return null;
+    const additions: Addition[] = [];
+    for (const { scope, entries } of groups) {
+      const head = this.#heads.get(keyOf(scope));
+      if (head === undefined) return null;
+      additions.push(behind(ownerOf(this.#log, scope), head, entries, wallMs));
+    }
+    // What fails leaves open whether it is stored.
+    for (const { scope } of groups) this.#heads.delete(keyOf(scope));
+    const stored = await batch(additions.flatMap((addition) => this.#statements(addition)));
+    return stored === null ? null : additions;
+  }
+
+  #behindRead(groups: readonly EntriesOf[], clock: Pick<Clock, 'wallMs'>): Promise<readonly Addition[]> {
+    return this.#database.transaction(async (transaction) => {
+      // Inside the transaction: behind whatever another process committed before.
+      const wallMs = clock.wallMs();
+      const additions: Addition[] = [];
+      for (const { scope, entries } of groups)
+        additions.push(await appendBehind(transaction, ownerOf(this.#log, scope), entries, wallMs));
+      return additions;
+    });
+  }
+
+  #statements({ rows, details }: Addition): BoundStatement[] {
+    const { query } = this.#database;
+    return [
+      ...[...parts(rows)].map((part) =>
+        this.#statement('event', part, () => query.insertInto('audit_event').values(part)),
+      ),
+      ...[...parts(details)].map((part) =>
+        this.#statement('details', part, () => query.insertInto('audit_details').values(part)),
+      ),
+    ];
+  }
+
+  /** Building the text costs more than carrying it out. */
+  #statement(table: string, rows: readonly object[], insert: () => Compilable): BoundStatement {
+    const name = `${table} ${rows.length}`;
+    const sql = this.#texts.get(name) ?? insert().compile().sql;
+    this.#texts.set(name, sql);
+    return { sql, parameters: rows.flatMap((row): unknown[] => Object.values(row)) };
+  }
+}
+
+async function appendBehind(
+  transaction: Transaction,
+  owner: ChainOwner,
+  entries: readonly PreparedEntry[],
+  wallMs: number,
+): Promise<Addition> {
   const head = (await chainHead(transaction, owner)) ?? (await beginChain(transaction, owner));
+  const addition = behind(owner, head, entries, wallMs);
+  for (const part of parts(addition.rows)) await transaction.insertInto('audit_event').values(part).execute();
+  for (const part of parts(addition.details)) await transaction.insertInto('audit_details').values(part).execute();
+  return addition;
+}
+
+type Addition = ReturnType<typeof behind>;
+
+/** Rows to be stored behind a head, in the order of their columns, and the head that they make. */
+function behind(owner: ChainOwner, head: ChainHead, entries: readonly PreparedEntry[], wallMs: number) {
   const occurredAt = new Date(wallMs).toISOString();
   const era = occurredAt < head.occurredAt ? head.era + 1 : head.era;
   const rows = [];
   const details = [];
-  let previous = head.hash;
-  for (const [index, prepared] of entries.entries()) {
-    const sequence = head.sequence + 1 + index;
-    const row = rowOf(owner, head.chainId, prepared, { sequence, occurredAt, era, previous });
+  let { sequence, hash } = head;
+  for (const prepared of entries) {
+    const row = rowOf(owner, head.chainId, prepared, { sequence: ++sequence, occurredAt, era, previous: hash });
     rows.push(row);
-    previous = row.hash;
+    ({ hash } = row);
     if (prepared.details !== null) details.push({ chain_id: head.chainId, sequence, details: prepared.details });
   }
-  for (const part of parts(rows)) await transaction.insertInto('audit_event').values(part).execute();
-  for (const part of parts(details)) await transaction.insertInto('audit_details').values(part).execute();
-  return rows.map((row) => ({ eventId: row.event_id, sequence: row.sequence, hash: row.hash }));
+  const appended = rows.map((row): Appended => ({ eventId: row.event_id, sequence: row.sequence, hash: row.hash }));
+  const newHead: ChainHead = { ...head, sequence, hash, occurredAt, era };
+  return { rows, details, appended, head: newHead };
+}
+
+function ownerOf(log: AuditLogName, { tenantId, projectId }: AuditScope): ChainOwner {
+  return { log, tenantId, projectId };
+}
+
+function keyOf({ tenantId, projectId }: AuditScope): string {
+  return JSON.stringify([tenantId, projectId]);
 }
 
 /** Null when nothing was ever recorded for this owner. */
