@@ -169,7 +169,9 @@ try {
       `${name}: ${own.toFixed(0)} us of processor time, bare server ${peer.toFixed(0)} us: ${(own / peer).toFixed(2)} times`,
     );
   let priority = 0;
-  const put = async () => running.call('PUT', '/rules/1', { priority: ++priority % 100, confirmed: true });
+  // Each of another rule than those beside it.
+  const put = async () =>
+    running.call('PUT', `/rules/${1 + (++priority % rules)}`, { priority: priority % 101, confirmed: true });
   const idle = await idleOf(running.process.pid, 500);
   await costOf(running.process.pid, puts, put, idle);
   const putUs = await costOf(running.process.pid, puts, put, idle);

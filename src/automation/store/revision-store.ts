@@ -69,8 +69,21 @@ export function ruleDigest(rule: RuleContent): string {
   );
 }
 
-/** Keeps the stored row of a rule as one of its revisions; `row` is that row, under the number that the revision gets. */
-export async function keepRevision(transaction: Transaction, row: RuleRow, act: RuleAct): Promise<void> {
+/**
+ * Keeps the stored row of a rule, which is in the revision `storedAs`, as one of its revisions; `row` is that row, under the number that
+ * the revision gets.
+ */
+export async function keepRevision(
+  transaction: Transaction,
+  row: RuleRow,
+  act: RuleAct,
+  storedAs = row.revision,
+): Promise<void> {
+  await revisionInsert(transaction, row, act, storedAs).execute();
+}
+
+/** The statement of `keepRevision`. */
+export function revisionInsert(query: Database['query'], row: RuleRow, act: RuleAct, storedAs = row.revision) {
   const copied = [
     'name',
     'description',
@@ -87,7 +100,7 @@ export async function keepRevision(transaction: Transaction, row: RuleRow, act: 
   ] as const;
   const text = (value: string | null) => sql<string | null>`CAST(${value} AS text)`;
   const number = (value: number | null) => sql<number>`CAST(${value} AS bigint)`;
-  await transaction
+  return query
     .insertInto('rule_revision')
     .columns([
       'rule_id',
@@ -103,9 +116,10 @@ export async function keepRevision(transaction: Transaction, row: RuleRow, act: 
       'restored_from',
     ])
     .expression(
-      transaction
+      query
         .selectFrom('rules')
         .where('id', '=', row.id)
+        .where('revision', '=', storedAs)
         .select([
           'id',
           ...copied,
@@ -119,8 +133,7 @@ export async function keepRevision(transaction: Transaction, row: RuleRow, act: 
           text(act.reason ?? null).as('reason'),
           number(act.restoredFrom ?? null).as('restored_from'),
         ]),
-    )
-    .execute();
+    );
 }
 
 /** The number of a rule's newest revision; null for a rule that never was. */

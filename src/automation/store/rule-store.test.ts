@@ -82,6 +82,31 @@ describe.each(engines)('rules table on %s', (engine) => {
     expect((await store.get(id))?.revision).toBe(2);
   });
 
+  test('[rules §1.4] changes of one rule from two processes are all stored, each with its revision, and answered as stored', async () => {
+    const other = openDatabase(places.site);
+    const stores = [store, createRuleStore(other, clock, 100)];
+    const { id } = await store.create({ name: 'a' }, testAct);
+    const updates = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        (stores[index % 2] ?? store).update(id, index % 3 === 0 ? { enabled: true } : { priority: index }, testAct),
+      ),
+    );
+    expect(updates.map(({ after }) => after.revision).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 40 }, (_, index) => index + 2),
+    );
+    expect(updates.every(({ before, after }) => before.revision === after.revision - 1)).toBe(true);
+    const kept = await database.query.selectFrom('rule_revision').select(['revision', 'priority', 'enabled']).execute();
+    for (const { after } of updates)
+      expect(kept).toContainEqual({
+        revision: after.revision,
+        priority: after.priority,
+        enabled: after.enabled ? 1 : 0,
+      });
+    expect(kept).toHaveLength(41);
+    expect(await store.get(id)).toEqual(updates.find(({ after }) => after.revision === 41)?.after);
+    await other.close();
+  });
+
   test('every change raises the revision, enable and disable too', async () => {
     const { id } = await store.create({ name: 'a' }, testAct);
     await store.update(id, { enabled: true }, testAct);

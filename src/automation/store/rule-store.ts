@@ -9,7 +9,7 @@ import { emptyTopologyText } from '../../rules/serialise.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 import type { EngineRule } from '../engine-contract.ts';
 import { KeptReads } from './kept-reads.ts';
-import { keepRevision, newestRevision, type RuleAct } from './revision-store.ts';
+import { keepRevision, newestRevision, type RuleAct, revisionInsert } from './revision-store.ts';
 import type { RuleRow } from './rule-table.ts';
 
 /** One rule in a list; its documents may be large and are not read. */
@@ -114,8 +114,12 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       ),
     get: (id) => kept.get(id, () => findRow(database.query, id)),
     create: (rule, act) => database.transaction((transaction) => insertRule(transaction, rule, now(), rulesMax, act)),
-    update: (id, changes, act, expected) =>
-      database.transaction((transaction) => updateRow(transaction, id, changes, now(), act, expected)),
+    async update(id, changes, act, expected) {
+      const known = database.batch === null ? null : await kept.get(id, () => findRow(database.query, id));
+      const updated = known === null ? null : await updateKnown(database, known, changes, now(), act, expected);
+      if (updated !== null) return updated;
+      return database.transaction((transaction) => updateRow(transaction, id, changes, now(), act, expected));
+    },
     restore: (id, content, act, expected) =>
       database.transaction(async (transaction) => {
         const before = await findRow(transaction, id);
@@ -280,23 +284,50 @@ export async function updateRow(
       throw new Fault('invalid-input', `body /key: rule ${id} has the key "${before.key}", which never changes`);
     await refuseTakenKey(transaction, changes.key);
   }
-  const { flow, enabled, ...columns } = changes;
-  const row = await transaction
+  const after = changedRow(before, changes, at);
+  await rowUpdate(transaction, before, changes, at).executeTakeFirstOrThrow();
+  await keepRevision(transaction, after, act);
+  return { before, after };
+}
+
+/** The same in one go, for a row that was read; null where somebody else has changed it since, and for a new key. */
+async function updateKnown(
+  { batch, query }: Database,
+  before: RuleRow,
+  changes: RuleChanges,
+  at: string,
+  act: RuleAct,
+  expected?: number,
+): Promise<RuleUpdate | null> {
+  const isNewKey = changes.key !== undefined && changes.key !== before.key;
+  if (batch === null || isNewKey || (expected !== undefined && expected !== before.revision)) return null;
+  const after = changedRow(before, changes, at);
+  const statements = [rowUpdate(query, before, changes, at), revisionInsert(query, after, act)];
+  const changed = await batch(statements.map((statement) => statement.compile()));
+  // A row in another revision is not changed, and none of its revisions is kept.
+  return changed?.[0] === 1 ? { before, after } : null;
+}
+
+function rowUpdate(query: Database['query'], before: RuleRow, changes: RuleChanges, at: string) {
+  const { enabled, ...columns } = changedColumns(changes);
+  return query
     .updateTable('rules')
     .set({
       ...columns,
-      ...flow,
       ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
       revision: before.revision + 1,
       updated_at: at,
     })
-    .where('id', '=', id)
-    .where('revision', '=', before.revision)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  const after = rowOf(row);
-  await keepRevision(transaction, after, act);
-  return { before, after };
+    .where('id', '=', before.id)
+    .where('revision', '=', before.revision);
+}
+
+function changedRow(before: RuleRow, changes: RuleChanges, at: string): RuleRow {
+  return { ...before, ...changedColumns(changes), revision: before.revision + 1, updated_at: at };
+}
+
+function changedColumns({ flow, ...columns }: RuleChanges): Partial<RuleRow> {
+  return { ...columns, ...flow };
 }
 
 async function removeRow(
@@ -308,7 +339,7 @@ async function removeRow(
 ): Promise<RuleRow> {
   const before = await rowIn(transaction, id);
   checkRevision(before, expected);
-  await keepRevision(transaction, { ...before, revision: before.revision + 1, updated_at: at }, act);
+  await keepRevision(transaction, { ...before, revision: before.revision + 1, updated_at: at }, act, before.revision);
   await transaction.deleteFrom('rules').where('id', '=', id).execute();
   return before;
 }
