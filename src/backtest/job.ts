@@ -21,7 +21,7 @@ import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { BacktestLimits } from './limits.ts';
-import { momentsOf } from './recorded-values.ts';
+import { eachMoment } from './recorded-values.ts';
 
 export interface BacktestJob {
   readonly mode: 'recorded' | 'replay' | 'plant';
@@ -105,20 +105,22 @@ async function overValues(
       details: { evaluations_max: most },
     });
   };
-  let percent = 0;
+  const percentMs = (toMs - fromMs) / 100;
+  let nextMs = fromMs + percentMs;
   const report = (atMs: number): void => {
-    const now = Math.floor((100 * (atMs - fromMs)) / (toMs - fromMs));
-    if (now <= percent) return;
-    percent = now;
-    progress?.(now / 100);
+    if (atMs < nextMs) return;
+    const percent = Math.floor((atMs - fromMs) / percentMs);
+    nextMs = fromMs + (percent + 1) * percentMs;
+    progress?.(percent / 100);
   };
   const historian = openHistorian(job.history, job.historyLimits, {});
   try {
     const points = backtest.points().flatMap((index) => catalogue.points[index] ?? []);
-    for await (const moments of momentsOf(historian, points, { fromMs, toMs, recordIntervalMs })) {
-      for (const { atMs, values } of moments) if (!backtest.take(atMs, values)) throw tooMany();
-      report(moments.at(-1)?.atMs ?? fromMs);
-    }
+    const isDone = await eachMoment(historian, points, { fromMs, toMs, recordIntervalMs }, (atMs, values) => {
+      report(atMs);
+      return backtest.take(atMs, values);
+    });
+    if (!isDone) throw tooMany();
   } finally {
     await historian.close();
   }

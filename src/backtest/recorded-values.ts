@@ -10,40 +10,31 @@ interface Window {
   readonly recordIntervalMs: number;
 }
 
-interface Moment {
-  readonly atMs: number;
-  readonly values: readonly SampledValue[];
-}
-
-/** Moments that are handed over at a time. */
-const momentsPerPortion = 1000;
-
-/** Values in [from, to), after those that may still stand at its begin. */
-export async function* momentsOf(
+/**
+ * Gives the values of each moment in [from, to) to `take`, after those that may still stand at its begin; ends where `take` answers
+ * false, and answers whether it came to the end.
+ */
+export async function eachMoment(
   historian: Pick<Historian, 'readings'>,
   points: readonly PointFacts[],
   window: Window,
-): AsyncGenerator<readonly Moment[]> {
+  take: (atMs: number, values: readonly SampledValue[]) => boolean,
+): Promise<boolean> {
   const series = points.map((point) => new PointValues(historian, point, window));
   try {
     for (const each of series) await each.load();
-    let moments: Moment[] = [];
     for (;;) {
       let atMs = Number.POSITIVE_INFINITY;
-      for (const { next } of series) if (next !== null && next.atMs < atMs) ({ atMs } = next);
-      if (atMs >= window.toMs) break;
+      for (const { nextMs } of series) if (nextMs < atMs) atMs = nextMs;
+      if (atMs >= window.toMs) return true;
       const values: SampledValue[] = [];
       for (const each of series) {
-        if (each.next?.atMs !== atMs) continue;
-        values.push(each.next);
+        if (each.nextMs !== atMs) continue;
+        values.push(each.value());
         if (!each.step()) await each.load();
       }
-      moments.push({ atMs, values });
-      if (moments.length < momentsPerPortion) continue;
-      yield moments;
-      moments = [];
+      if (!take(atMs, values)) return false;
     }
-    if (moments.length > 0) yield moments;
   } finally {
     for (const each of series) await each.close();
   }
@@ -54,7 +45,8 @@ class PointValues {
   readonly #index: number;
   #readings: Readings = { eventMs: new Float64Array(), values: new Float64Array(), quality: new Uint8Array() };
   #at = 0;
-  next: SampledValue | null = null;
+  /** When the next value was recorded; infinity behind the last one. */
+  nextMs = Number.POSITIVE_INFINITY;
 
   constructor(historian: Pick<Historian, 'readings'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
     const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
@@ -65,26 +57,31 @@ class PointValues {
     this.#portions = historian.readings({ series, fromMs: sinceMs, toMs });
   }
 
-  /** Goes to the next value; false when it is not there yet. */
-  step(): boolean {
-    const at = ++this.#at;
-    const { eventMs, values, quality } = this.#readings;
-    if (at >= eventMs.length) return false;
-    this.next = {
-      atMs: eventMs[at] ?? Number.NaN,
+  /** The next value. */
+  value(): SampledValue {
+    const { values, quality } = this.#readings;
+    return {
+      atMs: this.nextMs,
       index: this.#index,
-      value: values[at] ?? Number.NaN,
-      isUncertain: quality[at] === recordedQuality.uncertain,
+      value: values[this.#at] ?? Number.NaN,
+      isUncertain: quality[this.#at] === recordedQuality.uncertain,
     };
+  }
+
+  /** Goes to the one after it; false when it is not there yet. */
+  step(): boolean {
+    const { eventMs } = this.#readings;
+    if (++this.#at >= eventMs.length) return false;
+    this.nextMs = eventMs[this.#at] ?? Number.NaN;
     return true;
   }
 
-  /** Reads the next portion and goes to its first value; `next` is null at the end. */
+  /** Reads the next portion and goes to its first value. */
   async load(): Promise<void> {
     do {
       const portion = await this.#portions.next();
       if (portion.done === true) {
-        this.next = null;
+        this.nextMs = Number.POSITIVE_INFINITY;
         return;
       }
       this.#readings = portion.value;

@@ -106,9 +106,11 @@ export function createArbiter(ladder: Ladder | null = null): Arbiter {
 
     claim(point, ruleId, priority, { value, limitedBy }) {
       const nowMs = now.monotonicMs;
-      const writer = ruleOwner(ruleId);
-      ladder?.ownership.took(point.index, limitedBy === null ? writer : { kind: 'limit', ...limitedBy }, value, now);
-      if (limitedBy !== null) ladder?.ownership.refused(point.index, { ...writer, reason: 'limited', atMs: nowMs });
+      if (ladder !== null) {
+        const writer = ruleOwner(ruleId);
+        ladder.ownership.took(point.index, limitedBy === null ? writer : { kind: 'limit', ...limitedBy }, value, now);
+        if (limitedBy !== null) ladder.ownership.refused(point.index, { ...writer, reason: 'limited', atMs: nowMs });
+      }
       let claim = claims[point.index];
       if (claim === undefined) {
         claim = { cycle, ruleId, priority, holdUntilMs: 0, writtenMs: [] };

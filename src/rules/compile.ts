@@ -7,6 +7,7 @@
  */
 import { atOnce, type Steps } from '../base/turns.ts';
 import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
+import type { CommandSource } from '../site/command-port.ts';
 import { createSnapshot } from '../site/snapshot.ts';
 import { compileExpression, type ExpressionScope, type Frame, type Run, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
@@ -113,6 +114,8 @@ export interface CompiledRule {
   readonly id: number;
   readonly revision: number;
   readonly priority: number;
+  /** Who writes, as its commands say. */
+  readonly writer: CommandSource;
   readonly nodes: readonly CompiledNode[];
   /** True when no output has more than one target, and no value depends on which nodes were reached. */
   readonly isPath: boolean;
@@ -173,6 +176,7 @@ export function* compileSteps(source: RuleSource, topology: Topology, catalogue:
     id: source.id,
     revision: source.revision,
     priority: source.priority,
+    writer: { kind: 'rule', id: String(source.id) },
     nodes,
     isPath: !binding.shadows && nodes.every((node) => [node, ...node.branches].every(({ next }) => next.length <= 1)),
     sites,

@@ -140,7 +140,7 @@ function dispatch(
     priority: rule.priority,
     generation: snapshot.generation,
     asked: value,
-    by: { kind: 'rule', id: String(rule.id) },
+    by: rule.writer,
   });
   if (answer !== 'accepted') return refused(nodeId, point, value, answer);
   arbiter.claim(point, rule.id, rule.priority, permitted);

@@ -252,9 +252,11 @@ class RuleScheduler implements Scheduler {
   /** All rules that a tick may find due, in order. */
   #judgedAtTick(snapshot: Snapshot): readonly Entry[] {
     this.#watched.sample(snapshot, this.#touch);
-    this.#waiting.forEach(this.#touch);
-    this.#waiting.clear();
-    return merged(this.#timed, this.#touched.sort(byPlace));
+    if (this.#waiting.size > 0) {
+      this.#waiting.forEach(this.#touch);
+      this.#waiting.clear();
+    }
+    return this.#touched.length === 0 ? this.#timed : merged(this.#timed, this.#touched.sort(byPlace));
   }
 }
 

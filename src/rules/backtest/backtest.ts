@@ -10,6 +10,7 @@ import { trailOf } from '../run-record.ts';
 import type { Agreement, RecordedRun } from './agreement.ts';
 import { CheckedRun } from './checked-run.ts';
 import { PointCoverage, pointName } from './coverage.ts';
+import { Divergence, type FirstDivergence } from './divergence.ts';
 import type { PlantEnergies } from './plant-model.ts';
 import { type PlantAssumption, PlantRun } from './plant-run.ts';
 import { RecordedPlant } from './recorded-plant.ts';
@@ -45,22 +46,10 @@ interface PlantResult extends PlantEnergies {
   readonly recorded_soc_error: number | null;
 }
 
-/** A rule's decision at one moment, which holds until the next one. */
-export interface Doing {
-  readonly atMs: number;
-  readonly outcome: string;
-  readonly path: readonly string[];
-  readonly writes: readonly { readonly instance: number; readonly point: number; readonly value: number | null }[];
-}
-
 export interface BacktestResult extends Omit<TotalledRuns, 'isThinned'> {
   readonly evaluations: number;
   readonly agreement: Agreement | null;
-  readonly first_divergence: {
-    readonly at: string;
-    readonly baseline: Omit<Doing, 'atMs'> | null;
-    readonly candidate: Omit<Doing, 'atMs'> | null;
-  } | null;
+  readonly first_divergence: FirstDivergence | null;
   readonly warm_up: { readonly until: string | null; readonly functions: readonly string[] };
   readonly coverage: readonly { readonly point: string; readonly ratio: number; readonly gaps: number }[];
   readonly notes: readonly string[];
@@ -73,8 +62,8 @@ const plantErrorMax = 2;
 export class Backtest {
   readonly #parts;
   readonly #report: RunTotals;
-  readonly #doing: Doing[] = [];
-  readonly #baselineDoing: Doing[] = [];
+  /** Null without a baseline. */
+  readonly #divergence: Divergence | null;
   readonly #check: CheckedRun | null;
   readonly #candidate: Simulation | PlantRun;
   readonly #baseline: Simulation | PlantRun | null;
@@ -87,15 +76,16 @@ export class Backtest {
     this.#parts = parts;
     const { candidate, running, baseline, recorded, limits, fromMs, toMs, catalogue, recordIntervalMs } = parts;
     this.#report = new RunTotals(candidate.compiled);
+    this.#divergence = baseline === null ? null : new Divergence();
     this.#candidate = this.#simulation(candidate, fromMs, (atMs, run, plan) => {
       this.#report.add(atMs, run, plan);
-      noteDoing(this.#doing, candidate.compiled, atMs, run, plan);
+      this.#divergence?.note('candidate', atMs, trailOf(candidate.compiled, plan).path, run);
     });
     this.#baseline =
       baseline === null
         ? null
         : this.#simulation(baseline, fromMs, (atMs, run, plan) =>
-            noteDoing(this.#baselineDoing, baseline.compiled, atMs, run, plan),
+            this.#divergence?.note('baseline', atMs, trailOf(baseline.compiled, plan).path, run),
           );
     this.#check =
       running === null || recorded.length === 0
@@ -129,6 +119,7 @@ export class Backtest {
   /** Takes the values of one moment. False when the rule was evaluated too often: nothing more is of use. */
   take(atMs: number, values: readonly SampledValue[]): boolean {
     for (const simulation of this.#simulations) simulation.take(atMs, values);
+    this.#divergence?.settle(atMs);
     this.#check?.take(atMs, values);
     this.#recordedPlant?.take(atMs, values);
     for (const { index, value } of values) this.#coverage[index]?.take(atMs, Number.isFinite(value));
@@ -164,7 +155,7 @@ export class Backtest {
       evaluations: this.#candidate.evaluations(),
       ...totals,
       agreement: this.#check?.end(toMs) ?? null,
-      first_divergence: this.#parts.baseline === null ? null : divergence(this.#baselineDoing, this.#doing),
+      first_divergence: this.#divergence?.end() ?? null,
       warm_up: { until: warmAtMs === null ? null : timeLabel(warmAtMs), functions },
       coverage,
       notes: notes.toSorted(),
@@ -203,42 +194,6 @@ export class Backtest {
     const checked = this.#check?.evaluations() ?? 0;
     return checked <= most && this.#simulations.every((simulation) => simulation.evaluations() <= most);
   }
-}
-
-export function noteDoing(
-  list: Doing[],
-  rule: CompiledRule,
-  ...[atMs, run, plan]: Parameters<SimulationParts['onRun']>
-): void {
-  const { path } = trailOf(rule, plan);
-  const last = list.at(-1);
-  const isSame =
-    last?.path === path &&
-    last.outcome === run.outcome &&
-    last.writes.every(({ value }, index) => value === (run.actions[index]?.written ?? null));
-  if (isSame) return;
-  const writes = run.actions.map(({ instance, point, written }) => ({ instance, point, value: written ?? null }));
-  list.push({ atMs, outcome: run.outcome, path, writes });
-}
-
-/** The first moment at which the two do not do the same. */
-export function divergence(
-  baseline: readonly Doing[],
-  candidate: readonly Doing[],
-): BacktestResult['first_divergence'] {
-  const moments = [...new Set([...baseline, ...candidate].map(({ atMs }) => atMs))].toSorted((a, b) => a - b);
-  let [before, after] = [0, 0];
-  for (const atMs of moments) {
-    while ((baseline[before]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) before++;
-    while ((candidate[after]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) after++;
-    const [was, is] = [doingOf(baseline[before - 1]), doingOf(candidate[after - 1])];
-    if (JSON.stringify(was) !== JSON.stringify(is)) return { at: timeLabel(atMs), baseline: was, candidate: is };
-  }
-  return null;
-}
-
-function doingOf(doing: Doing | undefined): Omit<Doing, 'atMs'> | null {
-  return doing === undefined ? null : { outcome: doing.outcome, path: doing.path, writes: doing.writes };
 }
 
 export function functionsWithMemory(rule: CompiledRule): string[] {

@@ -9,10 +9,12 @@ import { createSnapshot } from '../../site/snapshot.ts';
 import { createArbiter } from '../arbiter.ts';
 import { createPlan } from '../evaluate.ts';
 import { runRule } from '../executor.ts';
+import { trailOf } from '../run-record.ts';
 import { createRuleState } from '../state.ts';
 import { AgreementCheck, type RecordedRun } from './agreement.ts';
-import { type BacktestResult, type Doing, divergence, functionsWithMemory, noteDoing } from './backtest.ts';
+import { type BacktestResult, functionsWithMemory } from './backtest.ts';
 import { pointName } from './coverage.ts';
+import { Divergence } from './divergence.ts';
 import { RunTotals } from './report.ts';
 import { accepting, type RunnableRule, type SimulationParts, usedPoints } from './simulation.ts';
 
@@ -29,17 +31,16 @@ export interface ReplayParts {
 export function replay(parts: ReplayParts): BacktestResult {
   const { candidate, running, recorded, catalogue, differencesMax, pointsMax } = parts;
   const report = new RunTotals(candidate.compiled);
-  const doing: Doing[] = [];
+  const divergence = candidate === running ? null : new Divergence();
   const missing = runOver(candidate, parts, (atMs, run, plan) => {
     report.add(atMs, run, plan);
-    noteDoing(doing, candidate.compiled, atMs, run, plan);
+    divergence?.note('candidate', atMs, trailOf(candidate.compiled, plan).path, run);
   });
   // Runs and evaluations belong together one by one: any distance is too far.
   const check = new AgreementCheck(running.compiled, recorded, 0, differencesMax);
-  const runningDoing: Doing[] = [];
   runOver(running, parts, (atMs, run, plan) => {
     check.add(atMs, run, plan);
-    noteDoing(runningDoing, running.compiled, atMs, run, plan);
+    divergence?.note('baseline', atMs, trailOf(running.compiled, plan).path, run);
   });
   const { isThinned, ...totals } = report.totals(pointsMax);
   const functions = functionsWithMemory(candidate.compiled);
@@ -55,7 +56,7 @@ export function replay(parts: ReplayParts): BacktestResult {
     evaluations: recorded.length,
     ...totals,
     agreement: recorded.length === 0 ? null : check.end(),
-    first_divergence: candidate === running ? null : divergence(runningDoing, doing),
+    first_divergence: divergence?.end() ?? null,
     warm_up: {
       until: functions.length > 0 && recorded[0] !== undefined ? timeLabel(Date.parse(recorded[0].started_at)) : null,
       functions,

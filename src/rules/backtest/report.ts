@@ -1,10 +1,11 @@
 /** Totals over the runs of one rule in a backtest [rules §10.1]. */
 import { timeLabel } from '../../base/timestamp.ts';
-import type { CompiledRule } from '../compile.ts';
+import type { PointFacts } from '../../site/catalogue.ts';
+import type { CompiledRule, Trail } from '../compile.ts';
 import type { Plan } from '../evaluate.ts';
 import type { RuleRun } from '../executor.ts';
 import type { Outcome } from '../record.ts';
-import { outputOf } from '../run-record.ts';
+import { outputOf, trailOf } from '../run-record.ts';
 
 interface WriteChange {
   readonly at: string;
@@ -20,7 +21,7 @@ interface WriteSeries {
 
 /** Labels of times are made at the end: most of them are never read. */
 interface GrowingSeries extends Pick<WriteSeries, 'instance' | 'point'> {
-  readonly changes: { readonly atMs: number; readonly value: number }[];
+  readonly changes: Changes;
   counted: number;
 }
 
@@ -52,11 +53,16 @@ export interface TotalledRuns {
 export class RunTotals {
   readonly #rule: CompiledRule;
   readonly #outcomes: Record<Outcome, number> = { acted: 0, no_action: 0, skipped: 0, failed: 0 };
-  readonly #writes = new Map<string, GrowingSeries>();
+  readonly #writes: GrowingSeries[] = [];
+  /** By point index. */
+  readonly #writesOf: (GrowingSeries | undefined)[] = [];
   readonly #decisions: OpenDecision[] = [];
   /** By node: what it decided at last. */
   readonly #open = new Map<string, OpenDecision>();
   readonly #outputs = new Map<string, Map<string, { count: number }>>();
+  /** The trail of the last run, and its decisions. */
+  #trail: Trail | null = null;
+  #taken: readonly OpenDecision[] = [];
   #evaluations = 0;
 
   constructor(rule: CompiledRule) {
@@ -66,32 +72,39 @@ export class RunTotals {
   add(atMs: number, { outcome, actions }: RuleRun, plan: Plan): void {
     this.#evaluations++;
     this.#outcomes[outcome]++;
-    for (const { instance, point, written } of actions)
-      if (written !== undefined) this.#wrote(atMs, instance, point, written);
-    for (let index = 0; index < plan.pathLength; index++) {
-      const taken = outputOf(this.#rule, plan, index);
-      if (taken !== null) this.#decided(atMs, taken.nodeId, taken.output);
+    for (let index = 0; index < actions.length; index++) {
+      const written = actions[index]?.written;
+      const write = plan.writes[index];
+      if (written !== undefined && write !== undefined) this.#wrote(atMs, write.point, written);
+    }
+    const trail = trailOf(this.#rule, plan);
+    if (trail !== this.#trail) {
+      this.#trail = trail;
+      this.#taken = this.#along(atMs, plan);
+    }
+    for (const decision of this.#taken) {
+      decision.toMs = atMs;
+      decision.share.count++;
     }
   }
 
   totals(entriesMax: number): TotalledRuns {
     const share = (count: number): number => count / this.#evaluations;
-    const writes = [...this.#writes.values()];
-    const lists = [this.#decisions, ...writes.map(({ changes }) => changes)];
+    const lists = [this.#decisions, ...this.#writes.map(({ changes }) => changes)];
     return {
       outcomes: this.#outcomes,
-      writes: writes.map(({ instance, point, counted, changes }) => ({
+      writes: this.#writes.map(({ instance, point, counted, changes }) => ({
         instance,
         point,
-        changes: thinned(changes, entriesMax).map(({ atMs, value }) => ({ at: timeLabel(atMs), value })),
+        changes: thinned(changes.length, entriesMax).map((index) => changes.at(index)),
         counted,
       })),
-      decisions: thinned(this.#decisions, entriesMax).map(({ fromMs, toMs, node_id, output }) => ({
-        from: timeLabel(fromMs),
-        to: timeLabel(toMs),
-        node_id,
-        output,
-      })),
+      decisions: thinned(this.#decisions.length, entriesMax).flatMap((index) => {
+        const decision = this.#decisions[index];
+        if (decision === undefined) return [];
+        const { fromMs, toMs, node_id, output } = decision;
+        return [{ from: timeLabel(fromMs), to: timeLabel(toMs), node_id, output }];
+      }),
       outputs_share: Object.fromEntries(
         [...this.#outputs].map(([node, outputs]) => [
           node,
@@ -102,34 +115,75 @@ export class RunTotals {
     };
   }
 
-  #wrote(atMs: number, instance: number, point: number, value: number): void {
-    const key = `${instance}:${point}`;
-    const series = this.#writes.get(key) ?? { instance, point, changes: [], counted: 0 };
-    if (series.counted === 0) this.#writes.set(key, series);
+  #wrote(atMs: number, { index, instance, point }: PointFacts, value: number): void {
+    let series = this.#writesOf[index];
+    if (series === undefined) {
+      series = { instance, point, changes: new Changes(), counted: 0 };
+      this.#writesOf[index] = series;
+      this.#writes.push(series);
+    }
     series.counted++;
-    if (series.changes.at(-1)?.value !== value) series.changes.push({ atMs, value });
+    series.changes.add(atMs, value);
   }
 
-  #decided(atMs: number, nodeId: string, output: string): void {
-    const open = this.#open.get(nodeId);
-    if (open?.output === output) {
-      open.toMs = atMs;
-      open.share.count++;
-      return;
+  /** The decisions of a run that went another way than the one before. */
+  #along(atMs: number, plan: Plan): readonly OpenDecision[] {
+    const taken: OpenDecision[] = [];
+    for (let index = 0; index < plan.pathLength; index++) {
+      const output = outputOf(this.#rule, plan, index);
+      if (output !== null) taken.push(this.#decided(atMs, output.nodeId, output.output));
     }
+    return taken;
+  }
+
+  #decided(atMs: number, nodeId: string, output: string): OpenDecision {
+    const open = this.#open.get(nodeId);
+    if (open?.output === output) return open;
     const outputs = this.#outputs.get(nodeId) ?? new Map<string, { count: number }>();
     this.#outputs.set(nodeId, outputs);
     const share = outputs.get(output) ?? { count: 0 };
     outputs.set(output, share);
-    share.count++;
     const decision = { fromMs: atMs, toMs: atMs, node_id: nodeId, output, share };
     this.#open.set(nodeId, decision);
     this.#decisions.push(decision);
+    return decision;
   }
 }
 
-function thinned<T>(list: readonly T[], most: number): readonly T[] {
-  if (list.length <= most) return list;
-  if (most === 1) return list.slice(0, 1);
-  return Array.from({ length: most }, (_, index) => list[Math.round((index * (list.length - 1)) / (most - 1))] as T);
+/** Entries of the columns at first; they double. */
+const firstChanges = 1024;
+
+/** Values that differ from the one before, in columns: there may be millions. */
+class Changes {
+  #atMs = new Float64Array(firstChanges);
+  #values = new Float64Array(firstChanges);
+  length = 0;
+
+  add(atMs: number, value: number): void {
+    if (this.length > 0 && this.#values[this.length - 1] === value) return;
+    if (this.length === this.#atMs.length) {
+      this.#atMs = doubled(this.#atMs);
+      this.#values = doubled(this.#values);
+    }
+    this.#atMs[this.length] = atMs;
+    this.#values[this.length] = value;
+    this.length++;
+  }
+
+  at(index: number): WriteChange {
+    return { at: timeLabel(this.#atMs[index] ?? Number.NaN), value: this.#values[index] ?? Number.NaN };
+  }
+}
+
+function doubled(column: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(2 * column.length);
+  larger.set(column);
+  return larger;
+}
+
+/** Places in a list: all of them, or as many as asked for at even distances, the first and the last among them. */
+function thinned(length: number, most: number): readonly number[] {
+  if (length <= most) return Array.from({ length }, (_, index) => index);
+  if (most === 1) return [0];
+  return Array.from({ length: most }, (_, index) => Math.round((index * (length - 1)) / (most - 1)));
 }

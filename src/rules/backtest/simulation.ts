@@ -162,7 +162,8 @@ export class Simulation {
   #run(ruleId: number, dueAtMs: number, atMs: number): void {
     const snapshot = this.#snapshot;
     const plan = this.#plan;
-    const restore = this.#see(atMs);
+    const { seen } = this.#parts;
+    const restore = seen === undefined ? null : this.#see(atMs, seen);
     this.#arbiter.beginCycle(snapshot);
     const run = runRule(this.#parts.compiled, snapshot, this.#state, this.#arbiter, accepting, plan);
     this.#evaluations++;
@@ -172,13 +173,11 @@ export class Simulation {
     if (acted) this.#lastActedMs = atMs;
     this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs: atMs });
     this.#parts.onRun(atMs, run, plan);
-    restore();
+    restore?.();
   }
 
   /** Puts what the run saw into the snapshot; the answer takes it out again. */
-  #see(atMs: number): () => void {
-    const { seen } = this.#parts;
-    if (seen === undefined) return () => undefined;
+  #see(atMs: number, seen: NonNullable<SimulationParts['seen']>): () => void {
     const { values } = this.#snapshot;
     const before: [index: number, value: number][] = [];
     for (const index of this.#used) {
