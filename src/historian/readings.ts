@@ -4,7 +4,7 @@
  */
 import type { Readings, ReadingsRequest } from './historian.ts';
 import type { WindowSource } from './window.ts';
-import { readingsPortion, rowColumns, seriesAsked, severalFlag } from './window-queries.ts';
+import { readingsPortion, rowColumns, seriesAsked, severalFlag, unpackReading } from './window-queries.ts';
 
 const allKnown = Number.MAX_SAFE_INTEGER;
 const ingestedColumn = rowColumns.indexOf('ingested_ms');
@@ -21,7 +21,10 @@ export async function* readReadings(
     const rows = await source.ask(source.queries.readings, { ...asked, since, through: toMs });
     const goesOn = rows.length === readingsPortion;
     const columns = new Columns(rows.length);
-    for (const [eventMs, value, code] of rows) columns.add(Number(eventMs), numberOf(value), Number(code));
+    for (const [packed, value] of rows) {
+      const { eventMs, code } = unpackReading(Number(packed));
+      columns.add(eventMs, numberOf(value), code);
+    }
     // The next portion may hold more rows of the last instant, so it starts there; an instant alone is read whole below.
     if (goesOn) since = columns.count > 1 ? columns.drop() : (columns.eventMs[0] ?? since) + 1;
     for (const place of columns.several) {
