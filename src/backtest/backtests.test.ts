@@ -93,6 +93,25 @@ describe('[rules §10.5] backtests', () => {
     expect(await backtests.run(short)).toMatchObject({ evaluations: 864 });
   });
 
+  test('one that takes more memory than memory_mb is refused, and makes room', async () => {
+    const backtests = new Backtests(systemClock);
+    // It decides otherwise at each tick, and each decision is kept.
+    const decision = { type: 'switch', branches: [{ name: 'even', when: 'floor(time_of_day() * 36000) % 2 == 0' }] };
+    const nodes = {
+      s: { type: 'start', wires: { default: ['d'] } },
+      d: { ...decision, wires: { even: ['e'], else: ['e'] } },
+      e: { type: 'end', wires: {} },
+    };
+    const flipping = { ...job(50, { memory_mb: 32 }) };
+    const candidate = { ...flipping.candidate, nodes_json: JSON.stringify({ start_node: 's', nodes }) };
+    expect((await backtests.run({ ...short, candidate })).decisions.length).toBeGreaterThan(8);
+    await expect(backtests.run({ ...flipping, candidate })).rejects.toMatchObject({
+      code: 'too-many-evaluations',
+      message: 'the backtest would take more than 32 MB of memory; choose a shorter window',
+    });
+    expect(await backtests.run(short)).toMatchObject({ evaluations: 864 });
+  });
+
   test('a service that stops ends those that run, and begins none', async () => {
     const backtests = new Backtests(systemClock);
     const long = backtests.run(job(100));

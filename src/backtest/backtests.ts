@@ -9,6 +9,11 @@ import type { BacktestJob } from './job.ts';
 
 const ended = (): Fault => new Fault('not-ready', 'the backtest was ended before its answer; try again');
 
+function tooLarge(memoryMb: number): Fault {
+  const message = `the backtest would take more than ${memoryMb} MB of memory; choose a shorter window`;
+  return new Fault('too-many-evaluations', message, { details: { memory_mb: memoryMb } });
+}
+
 export class Backtests {
   readonly #clock: Clock;
   #running = 0;
@@ -21,12 +26,16 @@ export class Backtests {
 
   /** Refuses with `backtest-busy`, `deadline-exceeded` or what the job refuses with. Ends when nobody waits for it any more. */
   async run(job: BacktestJob, gone?: AbortSignal, progress?: (share: number) => void): Promise<BacktestResult> {
-    const { concurrent_max: most, deadline_ms: deadlineMs } = job.limits;
+    const { concurrent_max: most, deadline_ms: deadlineMs, memory_mb: memoryMb } = job.limits;
     if (this.#running >= most)
       throw new Fault('backtest-busy', `${most} backtests are running; try again when one has ended`);
     if (this.#ended || gone?.aborted === true) throw ended();
     this.#running++;
-    const worker = new Worker(new URL('./backtest-thread.ts', import.meta.url), { workerData: job, name: 'backtest' });
+    const worker = new Worker(new URL('./backtest-thread.ts', import.meta.url), {
+      workerData: job,
+      name: 'backtest',
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    });
     this.#workers.add(worker);
     try {
       const late = (): Fault =>
@@ -34,14 +43,12 @@ export class Backtests {
       const caller = callThread<BacktestMethods, BacktestEvent>(worker, this.#clock, deadlineMs, late);
       if (progress !== undefined) caller.onEvent(({ share }) => progress(share));
       gone?.addEventListener('abort', () => void worker.terminate(), { once: true });
-      worker.on('error', () => undefined);
-      worker.on('exit', () =>
-        caller.close(
-          this.#ended || gone?.aborted === true
-            ? ended()
-            : new Fault('internal-error', 'the backtest ended without an answer'),
-        ),
-      );
+      let failure = new Fault('internal-error', 'the backtest ended without an answer');
+      worker.on('error', (error) => {
+        if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+          failure = tooLarge(memoryMb);
+      });
+      worker.on('exit', () => caller.close(this.#ended || gone?.aborted === true ? ended() : failure));
       return await caller.call('run', null);
     } finally {
       this.#running--;
