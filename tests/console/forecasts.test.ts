@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** Issued forecasts in the console [data-processing §8]: each beside what was recorded, their score, and what they rest on. */
-import { mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -103,6 +103,15 @@ async function keepForecasts(dataDir: string, newestMs: number): Promise<void> {
   await database.close();
 }
 
+/** The demo's configuration without schedules: a forecast that is issued meanwhile would be another one in the list. */
+function copyDemo(config: string): void {
+  cpSync(demoFolder, config, { recursive: true });
+  const routes = join(config, 'processing', 'routes.yaml');
+  const [before, after] = [readFileSync(routes, 'utf8'), /^ *schedule:.*\n/gm];
+  if (before.match(after)?.length !== 2) throw new Error('the demo has other schedules');
+  writeFileSync(routes, before.replaceAll(after, ''));
+}
+
 describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
   const folders = testFolders('');
   const newestMs = Math.floor((Date.now() - 25 * hourMs) / cadenceMs) * cadenceMs;
@@ -110,7 +119,8 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
   let browser: Browser;
   beforeAll(async () => {
     await keepForecasts(folders.data, newestMs);
-    const env = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
+    copyDemo(folders.config);
+    const env = { SVC_CONFIG_DIR: folders.config, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
     service = await startTestService(folders, env, 'start');
     browser = await launch();
     await waitFor(() => (service.logs().includes('demo history filled') ? true : undefined), 60_000);
