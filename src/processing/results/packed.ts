@@ -30,10 +30,10 @@ export function packNumbers({ value, quantiles, references }: ResultNumbers): Ui
 export function unpackNumbers(bytes: Uint8Array, steps: number, probabilities: number): ResultNumbers {
   const rows = 1 + probabilities + referenceNames.length;
   if (bytes.byteLength !== rows * steps * numberBytes) throw new Error('the numbers of a kept result are damaged');
-  const copy = new Uint8Array(bytes).buffer;
-  const view = new DataView(copy);
+  const { buffer, byteOffset } = isLittleEndian && bytes.byteOffset % numberBytes === 0 ? bytes : new Uint8Array(bytes);
+  const view = new DataView(buffer, byteOffset);
   const read = (row: number): Float64Array => {
-    const numbers = new Float64Array(copy, row * steps * numberBytes, steps);
+    const numbers = new Float64Array(buffer, byteOffset + row * steps * numberBytes, steps);
     // A machine of the other byte order turns each number round, where it is.
     if (!isLittleEndian)
       for (let step = 0; step < steps; step++)

@@ -151,6 +151,40 @@ describe('scores', () => {
     );
   });
 
+  test('local hours and days are those of each label, over clock changes and long horizons', () => {
+    const zones = ['Europe/Amsterdam', 'Australia/Lord_Howe', 'America/St_Johns', 'Asia/Kathmandu'];
+    // Clocks of one of them change on the day after.
+    const starts = ['2026-03-07', '2026-03-28', '2026-04-04', '2026-10-03', '2026-10-24', '2026-10-31'];
+    for (const timeZone of zones) {
+      const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+      for (const cadenceMs of [600_000, 900_000, hourMs, 12 * hourMs, 24 * hourMs])
+        for (const start of starts) {
+          const firstMs = Date.parse(start);
+          // Wide steps go beyond the change back.
+          const steps = cadenceMs > hourMs ? 500 : Math.ceil((3 * 24 * hourMs) / cadenceMs);
+          const ones = new Float64Array(steps).fill(1);
+          const whole: ScoredResult = {
+            status: 'produced',
+            firstMs,
+            keptMs: 0,
+            steps,
+            probabilities: [],
+            numbers: { value: ones, quantiles: [], references: [] },
+          };
+          const more = { timeZone, cadenceMs, fromMs: 0, toMs: Date.UTC(2030, 0, 1), actualAt: () => 1 };
+          const labels = Array.from({ length: steps }, (_, step) => format.format(firstMs + (step - 0.5) * cadenceMs));
+          for (const by of ['hour', 'day'] as const) {
+            const expected = Map.groupBy(labels, (label): string | number =>
+              by === 'hour' ? Number(label.slice(11, 13)) : label.slice(0, 10),
+            );
+            expect(new Map(scoresOf([whole], { ...more, by }).map(({ key, n }) => [key, n]))).toEqual(
+              new Map([...expected].map(([key, own]) => [key, own.length])),
+            );
+          }
+        }
+    }
+  });
+
   const steady = (more: Partial<ScoredResult> = {}): ScoredResult => ({
     status: 'produced',
     firstMs: startMs,

@@ -56,7 +56,16 @@ interface Sums {
   /** Of each reference: its absolute error and the forecast's, over the points that have both. */
   readonly references: { own: number; reference: number }[];
   /** Absolute error and points by local day, for the interval. */
-  readonly days: Map<number, { absolute: number; count: number }>;
+  readonly days: Map<number, DaySum>;
+  /** The day that was added to last: the points of a day mostly come together. */
+  newest: { readonly day: number; readonly sum: DaySum };
+  /** The result that was counted last. */
+  counts: ScoredResult | null;
+}
+
+interface DaySum {
+  absolute: number;
+  count: number;
 }
 
 interface BandCount {
@@ -68,8 +77,6 @@ interface BandCount {
 export class ScoreBoard {
   readonly #question: ScoreQuestion;
   readonly #groups = new Map<number, Sums>();
-  /** Local time by label: many results share their targets. */
-  readonly #local = new Map<number, number>();
 
   constructor(question: ScoreQuestion) {
     this.#question = question;
@@ -77,20 +84,24 @@ export class ScoreBoard {
 
   add(result: ScoredResult): void {
     const { by, fromMs, toMs, cadenceMs } = this.#question;
-    const touched = new Set<Sums>();
+    const { numbers, status, steps, firstMs } = result;
     const actuals = this.#actualsOf(result);
     const quantiles = actuals === null ? null : quantileScores(result, actuals);
-    for (let step = 0; step < result.steps; step++) {
-      const labelMs = result.firstMs + step * cadenceMs;
+    const locals = this.#localsOf(result);
+    const bands = bandsOf(result.probabilities);
+    for (let step = 0; step < steps; step++) {
+      const labelMs = firstMs + step * cadenceMs;
       if (labelMs < fromMs || labelMs >= toMs) continue;
-      const local = this.#localOf(labelMs);
+      const local = locals[step] as number;
       const sums = this.#sums(keyOf(by, (step + 1) * cadenceMs, local));
-      if (!touched.has(sums)) sums[result.status]++;
-      touched.add(sums);
+      if (sums.counts !== result) {
+        sums.counts = result;
+        sums[status]++;
+      }
       const actual = actuals?.[step] ?? Number.NaN;
-      if (result.numbers === null || Number.isNaN(actual)) continue;
-      addPoint(sums, result.numbers, step, actual, Math.floor(local / dayMs));
-      if (quantiles !== null) addQuantiles(sums, result, quantiles, step, actual);
+      if (numbers === null || Number.isNaN(actual)) continue;
+      addPoint(sums, numbers, step, actual, Math.floor(local / dayMs));
+      if (quantiles !== null) addQuantiles(sums, result.probabilities, bands, quantiles, step);
     }
   }
 
@@ -117,13 +128,23 @@ export class ScoreBoard {
     return found;
   }
 
-  /** The middle of a label's interval on the clocks of the zone: the interval that ends at midnight belongs to the day before. */
-  #localOf(labelMs: number): number {
-    const known = this.#local.get(labelMs);
-    if (known !== undefined) return known;
-    const local = localMs(labelMs - this.#question.cadenceMs / 2, this.#question.timeZone);
-    this.#local.set(labelMs, local);
-    return local;
+  /**
+   * The middle of each label's interval on the clocks of the zone: the interval that ends at midnight belongs to the day before. A
+   * zone changes its offset at most once a day, so that labels between two of one offset less than a day apart have it too.
+   */
+  #localsOf({ steps, firstMs }: ScoredResult): Float64Array {
+    const { cadenceMs, timeZone } = this.#question;
+    const locals = new Float64Array(steps);
+    const localAt = (step: number): number => localMs(firstMs + (step - 0.5) * cadenceMs, timeZone);
+    const perDay = Math.max(1, Math.floor(dayMs / cadenceMs) - 1);
+    for (let from = 0; from < steps; from += perDay) {
+      const last = Math.min(from + perDay, steps) - 1;
+      const [begin, end] = [localAt(from), localAt(last)];
+      const isEven = end - begin === (last - from) * cadenceMs;
+      for (let step = from; step <= last; step++)
+        locals[step] = isEven ? begin + (step - from) * cadenceMs : localAt(step);
+    }
+    return locals;
   }
 
   #sums(key: number): Sums {
@@ -163,6 +184,8 @@ function noSums(): Sums {
     pit: new Float64Array(pitShares),
     references: referenceNames.map(() => ({ own: 0, reference: 0 })),
     days: new Map(),
+    newest: { day: Number.NaN, sum: { absolute: 0, count: 0 } },
+    counts: null,
   };
 }
 
@@ -180,21 +203,28 @@ function addPoint(sums: Sums, numbers: ResultNumbers, step: number, actual: numb
     both.own += absolute;
     both.reference += miss;
   }
-  const own = sums.days.get(day) ?? { absolute: 0, count: 0 };
+  const own = dayOf(sums, day);
   own.absolute += absolute;
   own.count++;
-  sums.days.set(day, own);
+}
+
+function dayOf(sums: Sums, day: number): DaySum {
+  if (sums.newest.day === day) return sums.newest.sum;
+  const sum = sums.days.get(day) ?? { absolute: 0, count: 0 };
+  sums.days.set(day, sum);
+  sums.newest = { day, sum };
+  return sum;
 }
 
 /** By step. */
 interface QuantileScores {
   readonly pinball: Float64Array;
-  /** The number of the last quantile, from 1, that lies below what was recorded, and of the last that is not above it; 0: none. */
+  /** How many quantiles lie below what was recorded, and how many are not above it. */
   readonly below: Uint8Array;
   readonly notAbove: Uint8Array;
 }
 
-/** Row by row, in which they lie in memory. Null without quantiles. */
+/** Quantiles never fall from one to the next: an answer in which they do is refused. Null without quantiles. */
 function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float64Array): QuantileScores | null {
   if (numbers === null || probabilities.length === 0) return null;
   const steps = actuals.length;
@@ -203,13 +233,16 @@ function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float
     below: new Uint8Array(steps),
     notAbove: new Uint8Array(steps),
   };
+  const { pinball, below, notAbove } = scores;
+  // Row by row, in which they lie in memory.
   for (const [index, row] of numbers.quantiles.entries()) {
     const probability = probabilities[index] as number;
     for (let step = 0; step < steps; step++) {
       const miss = (actuals[step] as number) - (row[step] as number);
-      scores.pinball[step] = (scores.pinball[step] as number) + miss * (miss >= 0 ? probability : probability - 1);
-      if (miss > 0) scores.below[step] = index + 1;
-      if (miss >= 0) scores.notAbove[step] = index + 1;
+      // The larger one is the loss, on either side.
+      pinball[step] = (pinball[step] as number) + Math.max(miss * probability, miss * (probability - 1));
+      below[step] = (below[step] as number) + Number(miss > 0);
+      notAbove[step] = (notAbove[step] as number) + Number(miss >= 0);
     }
   }
   return scores;
@@ -217,26 +250,23 @@ function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float
 
 function addQuantiles(
   sums: Sums,
-  { numbers, probabilities }: ScoredResult,
+  probabilities: readonly number[],
+  bands: readonly Band[],
   { pinball, below, notAbove }: QuantileScores,
   step: number,
-  actual: number,
 ): void {
   sums.pinball += pinball[step] as number;
   sums.pinballCount += probabilities.length;
-  const bands = bandsOf(probabilities);
   if (sums.counted.of !== bands) sums.counted = { of: bands, counts: bands.map(({ key }) => countOf(sums, key)) };
   const { counts } = sums.counted;
-  for (let at = 0; at < bands.length; at++) {
-    const { low: from, high: to } = bands[at] as Band;
-    const count = counts[at] as BandCount;
-    const lowest = numbers?.quantiles[from]?.[step] as number;
-    const highest = numbers?.quantiles[to]?.[step] as number;
-    count.count++;
-    if (lowest <= actual && actual <= highest) count.inside++;
-  }
   const under = below[step] as number;
   const reached = notAbove[step] as number;
+  for (let at = 0; at < bands.length; at++) {
+    const { low, high } = bands[at] as Band;
+    const count = counts[at] as BandCount;
+    count.count++;
+    if (low < reached && under <= high) count.inside++;
+  }
   const low = under === 0 ? 0 : (probabilities[under - 1] as number);
   const high = reached === probabilities.length ? 1 : (probabilities[reached] as number);
   spread(sums.pit, low, high);
