@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createIdentity, type Identity, issueToken, tokenLifetimeSecondsMaximum } from './identity.ts';
@@ -378,10 +379,10 @@ describe('[identity §3] the configured bearer', () => {
 });
 
 describe('[identity §7.3] a token that counts no more', () => {
-  test('is refused, whichever it is; the question has its subject, its id and when it was issued', async () => {
+  const questioned = async () => {
     const asked: unknown[] = [];
     const key = signingKey(folder);
-    const make = (answer: () => Promise<boolean>) =>
+    const make = (answer: () => Promise<boolean>): Identity =>
       createIdentity({
         session: async () => null,
         isRevoked(claims) {
@@ -396,7 +397,11 @@ describe('[identity §7.3] a token that counts no more', () => {
         limits: gatewayLimits,
       });
     const claims = { subject: 'ada', role: 'Viewer', issuedAtSeconds: nowSeconds, lifetimeSeconds: 60 } as const;
-    const token = await issueToken(key, { ...claims, tokenId: 'id-1' });
+    return { asked, make, token: await issueToken(key, { ...claims, tokenId: 'id-1' }) };
+  };
+
+  test('is refused, whichever it is; the question has its subject, its id and when it was issued', async () => {
+    const { asked, make, token } = await questioned();
     expect(
       await accepted(
         make(async () => false),
@@ -410,12 +415,13 @@ describe('[identity §7.3] a token that counts no more', () => {
       ),
     ).toBe(false);
     expect(asked[0]).toEqual({ subject: 'ada', tokenId: 'id-1', issuedAtSeconds: nowSeconds });
-    // An unknown answer is refused.
-    expect(
-      await accepted(
-        make(() => Promise.reject(new Error('the database is away'))),
-        token,
-      ),
-    ).toBe(false);
+  });
+
+  test('where that cannot be found out, it is neither accepted nor refused; one that is bad is refused all the same', async () => {
+    const away = new Fault('storage-unavailable', 'the database is away');
+    const { token, make } = await questioned();
+    const identity = make(() => Promise.reject(away));
+    await expect(identity.authenticate(`Bearer ${token}`)).rejects.toBe(away);
+    expect(await accepted(identity, `${token}x`)).toBe(false);
   });
 });

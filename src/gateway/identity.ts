@@ -46,7 +46,10 @@ const identifierPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 export const tokenLifetimeSecondsMaximum = 30 * 86_400;
 
 export interface Identity {
-  /** The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. */
+  /**
+   * The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. Rejects where it cannot be found
+   * out whether a token that is good otherwise was revoked.
+   */
   authenticate(authorization: string | undefined): Promise<Subject | null>;
   /** As `authenticate`, of a bare token; also tells when it expires, in wall milliseconds. */
   authenticateToken(token: string): Promise<Authenticated | null>;
@@ -105,6 +108,18 @@ export function createIdentity(parts: IdentityParts): Identity {
     subjects.set(payload, subject);
     return subject;
   };
+  /** Who the token speaks for, or why it does not; rejects where it is not verified. */
+  const verifiedSubject = async (
+    token: string,
+  ): Promise<(Authenticated & { readonly claims: TokenClaims }) | string> => {
+    const payload = await verify(token);
+    const subject = subjectIn(payload);
+    if (typeof subject === 'string') return subject;
+    if (payload.exp === undefined || isFromTheFuture(payload, clock)) return 'issued in the future';
+    const { jti: tokenId = null, iat: issuedAtSeconds = null } = payload;
+    const claims = { subject: subject.subjectId, tokenId, issuedAtSeconds };
+    return { subject, expiresMs: payload.exp * 1000, claims };
+  };
   const authenticateToken: Identity['authenticateToken'] = async (token) => {
     if (config.bearer !== null && sameToken(token, config.bearer.token)) {
       return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };
@@ -114,20 +129,16 @@ export function createIdentity(parts: IdentityParts): Identity {
       parts.log.info('token refused', { reason });
       return null;
     };
-    try {
-      const payload = await verify(token);
-      const subject = subjectIn(payload);
-      if (typeof subject === 'string') return refused(subject);
-      if (payload.exp === undefined || isFromTheFuture(payload, clock)) return refused('issued in the future');
-      const { jti: tokenId = null, iat: issuedAtSeconds = null } = payload;
-      if (await parts.isRevoked({ subject: subject.subjectId, tokenId, issuedAtSeconds })) return refused('revoked');
-      return { subject, expiresMs: payload.exp * 1000 };
-    } catch (error) {
+    const known = await verifiedSubject(token).catch((error: unknown) => {
       // A key set that cannot be had is one more reason to refuse, but one that the operator has to know.
       if (config.jwt.kind === 'jwks' && isProviderTrouble(error))
         parts.log.warn('cannot read the key set of the identity provider', { err: error });
-      return refused(error instanceof errors.JOSEError ? error.code : 'not verified');
-    }
+      return error instanceof errors.JOSEError ? error.code : 'not verified';
+    });
+    if (typeof known === 'string') return refused(known);
+    // What cannot be found out now is no refusal of the token: whoever took it for one would sign in again.
+    const { claims, ...authenticated } = known;
+    return (await parts.isRevoked(claims)) ? refused('revoked') : authenticated;
   };
   return {
     authenticateToken,

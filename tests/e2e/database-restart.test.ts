@@ -181,6 +181,19 @@ describe('the database is away', () => {
     await waitFor(async () => (await runsBetween(downAtMs, downAtMs + leaseMs)) > 0 || undefined, 30_000);
   }, 120_000);
 
+  test('[identity §7.3] a machine that has not read yet which tokens are revoked does not take a good one for a bad one', async () => {
+    const machine = cluster.machines.find((each) => !controls(each)) ?? cluster.machines[0];
+    if (machine === undefined) throw new Error('there is no machine');
+    await machine.service?.stop();
+    const service = await machine.start();
+    await cluster.postgres.kill();
+    const { status, body } = await service.read('/rules');
+    expect([status, body['error']?.['code']]).toEqual([503, 'storage-unavailable']);
+    expect((await service.request('GET', '/api/v1/automation/api/rules', { token: 'bad' })).status).toBe(401);
+    await cluster.postgres.start();
+    await changesPass();
+  }, 120_000);
+
   test('[audit §6] the audit chain of all of it is unbroken', () => {
     const [machine] = cluster.machines;
     if (machine === undefined) throw new Error('there is no machine');
