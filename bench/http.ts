@@ -169,7 +169,7 @@ try {
       `${name}: ${own.toFixed(0)} us of processor time, bare server ${peer.toFixed(0)} us: ${(own / peer).toFixed(2)} times`,
     );
   let priority = 0;
-  // Each of another rule than those beside it.
+  // Requests at the same time change different rules.
   const put = async () =>
     running.call('PUT', `/rules/${1 + (++priority % rules)}`, { priority: priority % 101, confirmed: true });
   const idle = await idleOf(running.process.pid, 500);

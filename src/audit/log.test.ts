@@ -7,7 +7,8 @@ import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import type { AuditEntry } from './event.ts';
 import { auditLimits } from './limits.ts';
-import { createAuditLog } from './log.ts';
+import { createAccessLog, createAuditLog } from './log.ts';
+import { headsKept } from './store/chain-store.ts';
 
 const scope = { tenantId: 't', projectId: 'p' };
 const entry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
@@ -57,7 +58,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     await other.close();
   });
 
-  test('[audit §3] an append continues behind what somebody else has appended meanwhile, in whatever turn', async () => {
+  test('[audit §3] an append continues after what another process has appended meanwhile, in any order', async () => {
     const other = openDatabase(places.site);
     const a = createAuditLog({ database, clock: systemClock, scope });
     const b = createAuditLog({ database: other, clock: systemClock, scope });
@@ -76,7 +77,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     await other.close();
   });
 
-  test('an append of which nobody knows whether it is stored is followed by one that reads where the chain ends', async () => {
+  test('after an append with an unknown result, the next one reads where the chain ends', async () => {
     let trouble: 'none' | 'before' | 'after' = 'none';
     const { batch } = database;
     const late = new Error('did not answer in time');
@@ -107,6 +108,13 @@ describe.each(engines)('audit log on %s', (engine) => {
       await log.append(entry());
     }
     expect(await sequences()).toEqual(upTo(4));
+  });
+
+  test('more scopes than a writer remembers, one after the other and again: each continues its own chain', async () => {
+    const access = createAccessLog({ database, clock: systemClock });
+    const scopes = Array.from({ length: headsKept + 2 }, (_, index) => ({ tenantId: `t-${index}`, projectId: 'p' }));
+    for (let round = 0; round < 2; round++) for (const each of scopes) await access.record(each, entry());
+    for (const { tenantId } of scopes) expect(await sequences(tenantId), tenantId).toEqual([1, 2]);
   });
 
   test('each scope counts for itself', async () => {

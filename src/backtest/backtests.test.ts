@@ -95,7 +95,7 @@ describe('[rules §10.5] backtests', () => {
 
   test('one that takes more memory than memory_mb is refused, and makes room', async () => {
     const backtests = new Backtests(systemClock);
-    // It decides otherwise at each tick, and each decision is kept.
+    // It takes the other branch at each tick, and every decision is kept.
     const decision = { type: 'switch', branches: [{ name: 'even', when: 'floor(time_of_day() * 36000) % 2 == 0' }] };
     const nodes = {
       s: { type: 'start', wires: { default: ['d'] } },

@@ -72,7 +72,7 @@ describe('a database file whose statements another thread carries out', () => {
     expect(await rows()).toEqual([{ n: 1 }]);
   });
 
-  test('a batch is one transaction: what it changed, or nothing where a constraint refuses a statement of it', async () => {
+  test('a batch is one transaction: all of it is stored, or nothing if a constraint refuses a statement', async () => {
     await sql`CREATE TABLE scratch (n INTEGER UNIQUE)`.execute(database.query);
     const insert = (n: number) => ({ sql: 'INSERT INTO scratch VALUES (?)', parameters: [n] });
     const raise = { sql: 'UPDATE scratch SET n = n + 10', parameters: [] };
@@ -84,7 +84,7 @@ describe('a database file whose statements another thread carries out', () => {
     expect(await rows()).toEqual([{ n: 11 }, { n: 12 }]);
   });
 
-  test('a batch comes between transactions, and waits for the lock of another connection', async () => {
+  test('a batch never runs inside an open transaction, and waits for the lock of another connection', async () => {
     await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
     const insert = (n: number) => ({ sql: 'INSERT INTO scratch VALUES (?)', parameters: [n] });
     const failed = database.transaction(async (transaction) => {
@@ -150,7 +150,7 @@ test('a transaction that began after its caller had gone is taken back before th
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a batch that has not begun when its caller is refused is never carried out', async () => {
+test('a batch that has not started when its caller is refused never runs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
   const file = join(folder, 'site.sqlite');
   const other = new DatabaseSync(file);

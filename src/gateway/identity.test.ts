@@ -417,7 +417,7 @@ describe('[identity §7.3] a token that counts no more', () => {
     expect(asked[0]).toEqual({ subject: 'ada', tokenId: 'id-1', issuedAtSeconds: nowSeconds });
   });
 
-  test('where that cannot be found out, it is neither accepted nor refused; one that is bad is refused all the same', async () => {
+  test('if that cannot be checked, a valid token is neither accepted nor refused; a bad one is still refused', async () => {
     const away = new Fault('storage-unavailable', 'the database is away');
     const { token, make } = await questioned();
     const identity = make(() => Promise.reject(away));

@@ -47,8 +47,8 @@ export const tokenLifetimeSecondsMaximum = 30 * 86_400;
 
 export interface Identity {
   /**
-   * The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. Rejects where it cannot be found
-   * out whether a token that is good otherwise was revoked.
+   * The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. Rejects if it cannot be checked
+   * whether a valid token was revoked.
    */
   authenticate(authorization: string | undefined): Promise<Subject | null>;
   /** As `authenticate`, of a bare token; also tells when it expires, in wall milliseconds. */
@@ -108,7 +108,7 @@ export function createIdentity(parts: IdentityParts): Identity {
     subjects.set(payload, subject);
     return subject;
   };
-  /** Who the token speaks for, or why it does not; rejects where it is not verified. */
+  /** The subject of the token, or why it is refused; rejects if verification fails. */
   const verifiedSubject = async (
     token: string,
   ): Promise<(Authenticated & { readonly claims: TokenClaims }) | string> => {
@@ -136,7 +136,7 @@ export function createIdentity(parts: IdentityParts): Identity {
       return error instanceof errors.JOSEError ? error.code : 'not verified';
     });
     if (typeof known === 'string') return refused(known);
-    // What cannot be found out now is no refusal of the token: whoever took it for one would sign in again.
+    // If that cannot be checked now, the token is not refused: its holder would be asked to sign in again.
     const { claims, ...authenticated } = known;
     return (await parts.isRevoked(claims)) ? refused('revoked') : authenticated;
   };

@@ -41,8 +41,8 @@ export interface WindowQueries {
   /** The rows of a span, behind one that was read: at most a portion. */
   readonly rows: NamedQuery<SeriesName | 'after' | 'ordinal' | 'through' | 'known'>;
   /**
-   * Time and code of a row in one number, as `unpackReading` reads it, and its value, of the rows from `since` on, at most
-   * `readingsPortion`: a column less is a third of the time.
+   * The rows from `since` on, at most `readingsPortion`: time and code in one number, which `unpackReading` splits, and the value. One
+   * column fewer saves a third of the time.
    */
   readonly readings: NamedQuery<SeriesName | 'since' | 'through'>;
   /** The first row after a span that stands for observations in it. */

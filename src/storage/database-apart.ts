@@ -38,7 +38,7 @@ interface Locked {
 
 export type DatabaseMethods = {
   readonly run: (statement: BoundStatement) => Answer | Locked;
-  /** A batch that is not begun until then, on the clock that all threads share, is not carried out: its caller has gone. */
+  /** A batch that has not started by then, on the clock that all threads share, is dropped: its caller has given up. */
   readonly batch: (question: {
     readonly statements: readonly BoundStatement[];
     readonly untilMs: number;
@@ -49,7 +49,7 @@ export type DatabaseMethods = {
 
 export interface DatabaseThread {
   readonly dialect: Dialect;
-  /** To be called with the connection in hand: no other transaction may be open. */
+  /** Call it while holding the connection, with no transaction open. */
   batch(statements: readonly BoundStatement[]): Promise<readonly number[] | null>;
   close(): Promise<void>;
 }

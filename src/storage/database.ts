@@ -53,9 +53,9 @@ export interface Handle<Tables> {
    */
   transaction<T>(work: (transaction: KyselyTransaction<Tables>) => Promise<T>): Promise<T>;
   /**
-   * Carries out statements as one transaction and in one go, which costs a file a fraction of a transaction of single ones; how many
-   * rows each changed. Null where a trigger or a constraint refused one: then nothing is stored. There is none on a server, which
-   * would gain nothing.
+   * Runs statements as one transaction in a single call, and resolves with the number of rows that each changed; with null if a trigger
+   * or a constraint refused one, and then nothing is stored. On a file it costs a fraction of a transaction of separate calls. Null on
+   * a server, where it would save nothing.
    */
   readonly batch: Batch | null;
   close(): Promise<void>;
@@ -149,14 +149,14 @@ function handleOf<Tables>(query: Kysely<Tables>, clock: Clock, batch: Batch): Om
     ready: () => Promise.resolve(),
     commitNothing: () => transaction(rewriteFormat),
     transaction,
-    // With the connection in hand it comes between transactions.
+    // Holding the connection keeps it out of open transactions.
     batch: (statements) => patiently(clock, () => query.connection().execute(() => batch(statements))),
   };
 }
 
 /**
- * Another connection's lock makes SQLite stand still and wait: so it is asked again and again for a moment only. What has begun is not
- * tried again.
+ * Another connection's lock makes SQLite stand still and wait: so it is asked again and again for a moment only. Work that has begun is
+ * not repeated.
  */
 async function patiently<T>(clock: Clock, attempt: (begun: () => void) => Promise<T>): Promise<T> {
   const untilMs = clock.monotonicMs() + fileLimits.begin_deadline_ms;

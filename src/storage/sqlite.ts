@@ -138,7 +138,7 @@ export interface BoundStatement {
   readonly parameters: readonly unknown[];
 }
 
-/** Carries out statements as one transaction, at once; how many rows each changed. Null where a trigger or a constraint refused one. */
+/** Runs statements as one transaction; returns how many rows each changed, or null if a trigger or a constraint refused one. */
 export function runBatch(
   prepare: (sql: string) => SqliteStatement,
   statements: readonly BoundStatement[],

@@ -103,7 +103,7 @@ async function keepForecasts(dataDir: string, newestMs: number): Promise<void> {
   await database.close();
 }
 
-/** The demo's configuration without schedules: a forecast that is issued meanwhile would be another one in the list. */
+/** The demo's configuration without schedules: a forecast issued during the test would be one more in the list. */
 function copyDemo(config: string): void {
   cpSync(demoFolder, config, { recursive: true });
   const routes = join(config, 'processing', 'routes.yaml');

@@ -71,8 +71,8 @@ export interface EntriesOf {
   readonly entries: readonly PreparedEntry[];
 }
 
-/** Chains whose heads are remembered. */
-const headsKept = 100;
+/** Most chains whose heads are remembered; beyond it the memory starts again. */
+export const headsKept = 100;
 
 /**
  * Appends to the chains of a log, and remembers where they end: as long as no one else appends, all of an append is one batch. One
@@ -93,7 +93,7 @@ export class ChainWriter {
   /** All or nothing, on disk; the answer has the order of what was given. */
   async append(groups: readonly EntriesOf[], clock: Pick<Clock, 'wallMs'>): Promise<readonly (readonly Appended[])[]> {
     const additions = (await this.#behindKnown(groups, clock.wallMs())) ?? (await this.#behindRead(groups, clock));
-    if (this.#heads.size > headsKept) this.#heads.clear();
+    if (this.#heads.size >= headsKept) this.#heads.clear();
     groups.forEach(({ scope }, index) => {
       const head = additions[index]?.head;
       if (head !== undefined) this.#heads.set(keyOf(scope), head);
@@ -101,7 +101,7 @@ export class ChainWriter {
     return additions.map(({ appended }) => appended);
   }
 
-  /** Null where a head is not known, or not the last one any more. */
+  /** Null if a head is unknown, or no longer the last one. */
   async #behindKnown(groups: readonly EntriesOf[], wallMs: number): Promise<readonly Addition[] | null> {
     const { batch } = this.#database;
     if (batch === null) return null;
@@ -111,7 +111,7 @@ export class ChainWriter {
       if (head === undefined) return null;
       additions.push(behind(ownerOf(this.#log, scope), head, entries, wallMs));
     }
-    // What fails leaves open whether it is stored.
+    // If it fails, nobody knows whether it is stored.
     for (const { scope } of groups) this.#heads.delete(keyOf(scope));
     const stored = await batch(additions.flatMap((addition) => this.#statements(addition)));
     return stored === null ? null : additions;
@@ -140,7 +140,7 @@ export class ChainWriter {
     ];
   }
 
-  /** Building the text costs more than carrying it out. */
+  /** Compiling the SQL costs more than running it. */
   #statement(table: string, rows: readonly object[], insert: () => Compilable): BoundStatement {
     const name = `${table} ${rows.length}`;
     const sql = this.#texts.get(name) ?? insert().compile().sql;

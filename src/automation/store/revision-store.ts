@@ -69,10 +69,7 @@ export function ruleDigest(rule: RuleContent): string {
   );
 }
 
-/**
- * Keeps the stored row of a rule, which is in the revision `storedAs`, as one of its revisions; `row` is that row, under the number that
- * the revision gets.
- */
+/** Keeps the stored row of a rule, now at revision `storedAs`, as one of its revisions; `row` is that row with the number to keep it under. */
 export async function keepRevision(
   transaction: Transaction,
   row: RuleRow,

@@ -82,7 +82,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     expect((await store.get(id))?.revision).toBe(2);
   });
 
-  test('[rules §1.4] changes of one rule from two processes are all stored, each with its revision, and answered as stored', async () => {
+  test('[rules §1.4] changes of one rule from two processes are all stored, each as a revision, and the answers say what is stored', async () => {
     const other = openDatabase(places.site);
     const stores = [store, createRuleStore(other, clock, 100)];
     const { id } = await store.create({ name: 'a' }, testAct);

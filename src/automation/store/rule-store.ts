@@ -290,7 +290,7 @@ export async function updateRow(
   return { before, after };
 }
 
-/** The same in one go, for a row that was read; null where somebody else has changed it since, and for a new key. */
+/** As `updateRow`, in one batch, for a row that was just read; null if it has changed since, or gets a new key. */
 async function updateKnown(
   { batch, query }: Database,
   before: RuleRow,
@@ -304,7 +304,7 @@ async function updateKnown(
   const after = changedRow(before, changes, at);
   const statements = [rowUpdate(query, before, changes, at), revisionInsert(query, after, act)];
   const changed = await batch(statements.map((statement) => statement.compile()));
-  // A row in another revision is not changed, and none of its revisions is kept.
+  // If the row is in another revision, neither statement changes anything.
   return changed?.[0] === 1 ? { before, after } : null;
 }
 

@@ -153,14 +153,14 @@ describe('scores', () => {
 
   test('local hours and days are those of each label, over clock changes and long horizons', () => {
     const zones = ['Europe/Amsterdam', 'Australia/Lord_Howe', 'America/St_Johns', 'Asia/Kathmandu'];
-    // Clocks of one of them change on the day after.
+    // The clocks of one of them change on the next day.
     const starts = ['2026-03-07', '2026-03-28', '2026-04-04', '2026-10-03', '2026-10-24', '2026-10-31'];
     for (const timeZone of zones) {
       const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
       for (const cadenceMs of [600_000, 900_000, hourMs, 12 * hourMs, 24 * hourMs])
         for (const start of starts) {
           const firstMs = Date.parse(start);
-          // Wide steps go beyond the change back.
+          // Wide steps span the change and the change back.
           const steps = cadenceMs > hourMs ? 500 : Math.ceil((3 * 24 * hourMs) / cadenceMs);
           const ones = new Float64Array(steps).fill(1);
           const whole: ScoredResult = {

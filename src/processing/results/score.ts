@@ -57,10 +57,10 @@ interface Sums {
   readonly references: { own: number; reference: number }[];
   /** Absolute error and points by local day, for the interval. */
   readonly days: Map<number, DaySum>;
-  /** The day that was added to last: the points of a day mostly come together. */
+  /** The day added to last: the points of a day mostly come together. */
   newest: { readonly day: number; readonly sum: DaySum };
-  /** The result that was counted last. */
-  counts: ScoredResult | null;
+  /** Each result is counted once. */
+  lastCounted: ScoredResult | null;
 }
 
 interface DaySum {
@@ -94,8 +94,8 @@ export class ScoreBoard {
       if (labelMs < fromMs || labelMs >= toMs) continue;
       const local = locals[step] as number;
       const sums = this.#sums(keyOf(by, (step + 1) * cadenceMs, local));
-      if (sums.counts !== result) {
-        sums.counts = result;
+      if (sums.lastCounted !== result) {
+        sums.lastCounted = result;
         sums[status]++;
       }
       const actual = actuals?.[step] ?? Number.NaN;
@@ -130,7 +130,7 @@ export class ScoreBoard {
 
   /**
    * The middle of each label's interval on the clocks of the zone: the interval that ends at midnight belongs to the day before. A
-   * zone changes its offset at most once a day, so that labels between two of one offset less than a day apart have it too.
+   * zone changes its offset at most once a day: if two labels less than a day apart share an offset, so do all between them.
    */
   #localsOf({ steps, firstMs }: ScoredResult): Float64Array {
     const { cadenceMs, timeZone } = this.#question;
@@ -185,7 +185,7 @@ function noSums(): Sums {
     references: referenceNames.map(() => ({ own: 0, reference: 0 })),
     days: new Map(),
     newest: { day: Number.NaN, sum: { absolute: 0, count: 0 } },
-    counts: null,
+    lastCounted: null,
   };
 }
 
@@ -239,7 +239,7 @@ function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float
     const probability = probabilities[index] as number;
     for (let step = 0; step < steps; step++) {
       const miss = (actuals[step] as number) - (row[step] as number);
-      // The larger one is the loss, on either side.
+      // The pinball loss is the larger of the two.
       pinball[step] = (pinball[step] as number) + Math.max(miss * probability, miss * (probability - 1));
       below[step] = (below[step] as number) + Number(miss > 0);
       notAbove[step] = (notAbove[step] as number) + Number(miss >= 0);

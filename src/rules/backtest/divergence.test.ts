@@ -61,7 +61,7 @@ function firstOf(baseline: readonly Run[], candidate: readonly Run[]) {
   return null;
 }
 
-test('[rules §10.1] the first moment at which two rules differ is that of a look at every moment, however far one is ahead', () => {
+test('[rules §10.1] the first difference is the one that a look at every moment finds, however far one rule is ahead', () => {
   fc.assert(
     fc.property(runs, runs, fc.array(fc.nat(60)), (baseline, candidate, settled) => {
       const divergence = new Divergence();
@@ -84,7 +84,7 @@ test('[rules §10.1] the first moment at which two rules differ is that of a loo
   );
 });
 
-test('the same on a window of a million moments, each with another value, in which they differ at the last', () => {
+test('a difference at the last of a million moments is found, each with a value of its own', () => {
   const divergence = new Divergence();
   const path = paths[1] ?? [];
   const count = 1_000_000;

@@ -1,6 +1,6 @@
 /**
- * The first moment at which two rules do not do the same [rules §10.1], found while both go through the moments: a window holds
- * millions of runs, and none of them is kept for longer than it takes the other rule to come as far.
+ * The first moment at which two rules differ [rules §10.1], found while both go through the moments: a window holds millions of runs,
+ * and each is kept only until the other rule has caught up.
  */
 import { timeLabel } from '../../base/timestamp.ts';
 import type { RuleRun } from '../executor.ts';
@@ -16,7 +16,7 @@ type DoneRun = Pick<RuleRun, 'outcome' | 'actions'>;
 
 export interface FirstDivergence {
   readonly at: string;
-  /** Null where the rule had not run yet. */
+  /** Null if the rule had not run yet. */
   readonly baseline: Doing | null;
   readonly candidate: Doing | null;
 }
@@ -31,7 +31,7 @@ export class Divergence {
     (side === 'baseline' ? this.#baseline : this.#candidate).add(atMs, path, run);
   }
 
-  /** Both rules have done what they do before that moment. */
+  /** To be called when both rules have run up to that moment, which is not included. */
   settle(endMs: number): void {
     while (this.#first === null) {
       const atMs = Math.min(this.#baseline.nextMs(), this.#candidate.nextMs());
@@ -41,15 +41,15 @@ export class Divergence {
     }
   }
 
-  /** Null when they did the same all the time. */
+  /** Null if they never differed. */
   end(): FirstDivergence | null {
     this.settle(Number.POSITIVE_INFINITY);
     return this.#first;
   }
 }
 
-/** Settled decisions that are let go together. */
-const forgottenAtOnce = 1000;
+/** Settled decisions are dropped so many at a time. */
+const droppedAtOnce = 1000;
 
 class Decisions {
   #settled: Doing | null = null;
@@ -73,10 +73,10 @@ class Decisions {
     return this.#pending[this.#taken]?.atMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What the rule did at that moment, which is not before the last one that was asked for. */
+  /** The rule's decision at that moment; moments must not go backwards. */
   at(atMs: number): Doing | null {
     for (; this.nextMs() <= atMs; this.#taken++) this.#settled = this.#pending[this.#taken]?.doing ?? null;
-    if (this.#taken >= forgottenAtOnce || this.#taken === this.#pending.length) {
+    if (this.#taken >= droppedAtOnce || this.#taken === this.#pending.length) {
       this.#pending.splice(0, this.#taken);
       this.#taken = 0;
     }
