@@ -12,6 +12,12 @@ export const mainPages = [
   ['audit', '/audit'],
 ] as const;
 
+/** Which points, and which rules, their lists show. */
+export const pointFilters = ['all', 'action', 'trouble'] as const;
+export type PointsShown = (typeof pointFilters)[number];
+export const ruleFilters = ['all', 'on', 'off', 'trouble'] as const;
+export type RulesShown = (typeof ruleFilters)[number];
+
 /** The panels beside the flow of a rule. */
 export const panels = ['node', 'rule', 'try', 'history'] as const;
 export type PanelName = (typeof panels)[number];

@@ -9,7 +9,11 @@ import {
   type EvidencePart,
   evidenceParts,
   type PanelName,
+  type PointsShown,
   panels,
+  pointFilters,
+  type RulesShown,
+  ruleFilters,
 } from './addresses.ts';
 import { later } from './parts/later.tsx';
 import { NotFound, PageFailure } from './shell/page-failure.tsx';
@@ -31,6 +35,10 @@ const pointsRoute = createRoute({
   getParentRoute: () => root,
   path: '/points',
   component: later(async () => (await import('./points/points-page.tsx')).PointsPage),
+  validateSearch: (search: Readonly<Record<string, unknown>>): { filter?: PointsShown } => {
+    const filter = pointFilters.find((name) => name === search['filter']);
+    return filter === undefined ? {} : { filter };
+  },
 });
 
 const pointRoute = createRoute({
@@ -61,8 +69,10 @@ const rulesRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules',
   component: later(async () => (await import('./rules/rules-page.tsx')).RulesPage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { create?: boolean } =>
-    search['create'] === true ? { create: true } : {},
+  validateSearch: (search: Readonly<Record<string, unknown>>): { create?: boolean; filter?: RulesShown } => {
+    const filter = ruleFilters.find((name) => name === search['filter']);
+    return { ...(search['create'] === true ? { create: true } : {}), ...(filter === undefined ? {} : { filter }) };
+  },
 });
 
 const ruleRoute = createRoute({

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
+import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
@@ -20,6 +21,8 @@ import { ShelveDialog } from './shelve-dialog.tsx';
 const words = alarmWords;
 /** Changes shown; the command line and the API have all. */
 const changesShown = 200;
+/** Until a row is measured. */
+const rowPx = 61;
 
 export function AlarmsPage() {
   const alarms = useAlarms();
@@ -57,9 +60,10 @@ function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
   const session = useSession();
   const [shelved, setShelved] = useState<AlarmView | null>(null);
   const may = session.status !== 'out' && mayManage(session.facts.role);
+  const { body, drawn, before, after } = useLongRows({ items: alarms, keyOf: ({ id }) => id, rowPx });
   return (
     <>
-      <table className={table['table']} aria-label={words.title}>
+      <table className={table['table']} aria-label={words.title} aria-rowcount={alarms.length + 1}>
         <thead>
           <tr>
             <th scope="col">{words.columns.alarm}</th>
@@ -69,45 +73,60 @@ function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
             {may && <th scope="col">{words.columns.actions}</th>}
           </tr>
         </thead>
-        <tbody>
-          {alarms.map((alarm) => (
-            <tr key={alarm.id} data-alarm={alarm.id}>
-              <td>
-                <AlarmName alarm={alarm} />
-                {alarm.message !== null && <div className={classes['soft']}>{alarm.message}</div>}
-              </td>
-              <td>{words.priority[alarm.priority]}</td>
-              <td>
-                <Tag tone={stateTone(alarm)}>{words.state[alarm.state]}</Tag>{' '}
-                {alarm.first_out && conditionHolds(alarm) && (
-                  <Tag tone="info" title={words.firstOutHint}>
-                    {words.firstOut}
-                  </Tag>
-                )}
-                {alarm.acknowledged_by !== null && conditionHolds(alarm) && (
-                  <div className={classes['soft']}>{words.acknowledgedBy(alarm.acknowledged_by.id)}</div>
-                )}
-                {alarm.shelved_until !== null && (
-                  <div className={classes['soft']}>
-                    <Ahead at={alarm.shelved_until} />
-                  </div>
-                )}
-              </td>
-              <td>
-                {alarm.since !== null && <Moment at={alarm.since} />}
-                {alarm.count > 0 && <div className={classes['soft']}>{words.count(alarm.count)}</div>}
-              </td>
-              {may && (
-                <td>
-                  <AlarmActions alarm={alarm} onShelve={() => setShelved(alarm)} />
-                </td>
-              )}
-            </tr>
+        <tbody ref={body}>
+          <Filler px={before} />
+          {drawn.map(({ item, place }) => (
+            <AlarmRow key={item.id} alarm={item} place={place} onShelve={may ? () => setShelved(item) : null} />
           ))}
+          <Filler px={after} />
         </tbody>
       </table>
       {shelved !== null && <ShelveDialog alarm={shelved} onClose={() => setShelved(null)} />}
     </>
+  );
+}
+
+interface RowParts {
+  readonly alarm: AlarmView;
+  readonly place: RowPlace;
+  /** Null for a person who may only look. */
+  readonly onShelve: (() => void) | null;
+}
+
+function AlarmRow({ alarm, place, onShelve }: RowParts) {
+  return (
+    <tr {...place} data-alarm={alarm.id}>
+      <td>
+        <AlarmName alarm={alarm} />
+        {alarm.message !== null && <div className={classes['soft']}>{alarm.message}</div>}
+      </td>
+      <td>{words.priority[alarm.priority]}</td>
+      <td>
+        <Tag tone={stateTone(alarm)}>{words.state[alarm.state]}</Tag>{' '}
+        {alarm.first_out && conditionHolds(alarm) && (
+          <Tag tone="info" title={words.firstOutHint}>
+            {words.firstOut}
+          </Tag>
+        )}
+        {alarm.acknowledged_by !== null && conditionHolds(alarm) && (
+          <div className={classes['soft']}>{words.acknowledgedBy(alarm.acknowledged_by.id)}</div>
+        )}
+        {alarm.shelved_until !== null && (
+          <div className={classes['soft']}>
+            <Ahead at={alarm.shelved_until} />
+          </div>
+        )}
+      </td>
+      <td>
+        {alarm.since !== null && <Moment at={alarm.since} />}
+        {alarm.count > 0 && <div className={classes['soft']}>{words.count(alarm.count)}</div>}
+      </td>
+      {onShelve !== null && (
+        <td>
+          <AlarmActions alarm={alarm} onShelve={onShelve} />
+        </td>
+      )}
+    </tr>
   );
 }
 

@@ -1,9 +1,10 @@
 /** Choosing a point of the site: by instance and name, with kind, unit and range beside it. */
 import { Group, Select, Text } from '@mantine/core';
 import type { PointRef } from '../../../src/site/catalogue.ts';
+import { longOptions } from '../parts/long-options.ts';
 import { shownNumber } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
-import { type ConsoleCatalogue, type ConsolePoint, pointChoices, pointKey, pointOfKey } from './site-catalogue.ts';
+import { type ConsoleCatalogue, type ConsolePoint, pointKey, pointOfKey } from './site-catalogue.ts';
 
 const words = t.nodes;
 
@@ -36,7 +37,8 @@ export function PointPicker({ label, catalogue, use, value, error, path, readOnl
     <Select
       label={label}
       placeholder={unknown ? words.noPoint : words.pointHint}
-      data={pointChoices(catalogue, use)}
+      data={catalogue.choices[use]}
+      filter={longOptions}
       value={chosen === undefined ? null : pointKey(chosen)}
       searchable
       allowDeselect={false}

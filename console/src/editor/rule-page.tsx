@@ -7,12 +7,13 @@ import { ApiError } from '../../../src/api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { type StoredRule, useRule, useSite } from '../server/queries.ts';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { useSession } from '../session/session.ts';
 import { t } from '../strings/index.ts';
 import { type DraftOwner, keptDraft } from './draft-place.ts';
 import { contentOf, createDraftStore, type DraftStore, draftContext } from './draft-store.ts';
 import { Editor } from './editor.tsx';
-import { type ConsoleCatalogue, consoleCatalogue } from './site-catalogue.ts';
+import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 const words = t.editor;
 
@@ -30,6 +31,7 @@ function RuleLoader({ owner }: { owner: DraftOwner }) {
   const { ruleId, subject } = owner;
   const rule = useRule(ruleId);
   const site = useSite();
+  const catalogue = useCatalogue();
   const kept = useQuery({
     queryKey: ['draft', ruleId, subject],
     queryFn: () => keptDraft(owner),
@@ -47,13 +49,13 @@ function RuleLoader({ owner }: { owner: DraftOwner }) {
         )}
       </Stack>
     );
-  if (rule.data === undefined || site.data === undefined || kept.data === undefined)
+  if (rule.data === undefined || catalogue === null || kept.data === undefined)
     return (
       <Stack p="lg">
         <Skeleton height={400} aria-label={t.common.loading} />
       </Stack>
     );
-  return <DraftOf owner={owner} rule={rule.data} kept={kept.data} catalogue={consoleCatalogue(site.data)} />;
+  return <DraftOf owner={owner} rule={rule.data} kept={kept.data} catalogue={catalogue} />;
 }
 
 interface DraftParts {

@@ -1,4 +1,5 @@
 /** The site's catalogue for parser and executor, from `GET /api/instances`: what the server's own parser is given. */
+import type { ComboboxItem, ComboboxItemGroup } from '@mantine/core';
 import type { PointFacts, PointRef, SiteCatalogue } from '../../../src/site/catalogue.ts';
 import type { SiteView } from '../server/queries.ts';
 
@@ -6,10 +7,14 @@ export interface ConsolePoint extends PointFacts {
   readonly instanceName: string;
 }
 
+type PointChoices = readonly ComboboxItemGroup<ComboboxItem>[];
+
 export interface ConsoleCatalogue extends SiteCatalogue {
   readonly points: readonly ConsolePoint[];
   readonly parameters: SiteView['parameters'];
   readonly instances: SiteView['instances'];
+  /** Points to choose from, by instance. */
+  readonly choices: { readonly read: PointChoices; readonly write: PointChoices };
   point(ref: PointRef): ConsolePoint | undefined;
 }
 
@@ -46,6 +51,7 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
     points,
     parameters: site.parameters,
     instances: site.instances,
+    choices: { read: choicesOf(points), write: choicesOf(points.filter(({ writable }) => writable)) },
     point: (ref) => byKey.get(pointKey(ref)),
     parameter(name) {
       const found = parameters.get(name);
@@ -68,12 +74,10 @@ export function pointLabel({ instanceName, name }: ConsolePoint): string {
   return `${instanceName} · ${name}`;
 }
 
-/** Points to choose from, grouped by instance. */
-export function pointChoices(catalogue: ConsoleCatalogue, use: 'read' | 'write') {
-  return catalogue.instances.flatMap((instance) => {
-    const items = catalogue.points
-      .filter((point) => point.instance === instance.id && (use === 'read' || point.writable))
-      .map((point) => ({ value: pointKey(point), label: pointLabel(point) }));
-    return items.length === 0 ? [] : [{ group: instance.name, items }];
-  });
+function choicesOf(points: readonly ConsolePoint[]): PointChoices {
+  const byInstance = Map.groupBy(points, ({ instance }) => instance);
+  return [...byInstance.values()].map((own) => ({
+    group: own[0]?.instanceName ?? '',
+    items: own.map((point) => ({ value: pointKey(point), label: pointLabel(point) })),
+  }));
 }

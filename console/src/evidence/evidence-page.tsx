@@ -1,12 +1,11 @@
 /** The evidence for a rule before it commands: its tests, a backtest on recorded history, its report from shadow. */
 import { Skeleton, Title } from '@mantine/core';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { type EvidencePart, evidenceParts } from '../addresses.ts';
-import { consoleCatalogue } from '../editor/site-catalogue.ts';
 import { Failure } from '../parts/failure.tsx';
 import page from '../parts/page.module.css';
 import { useRule, useSite } from '../server/queries.ts';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { t } from '../strings/index.ts';
 import { BacktestPanel } from './backtest-panel.tsx';
@@ -21,7 +20,7 @@ export function EvidencePage() {
   const { part = 'tests', run = null } = useSearch({ from: '/rules/$ruleId/evidence' });
   const rule = useRule(Number(ruleId));
   const site = useSite();
-  const catalogue = useMemo(() => (site.data === undefined ? null : consoleCatalogue(site.data)), [site.data]);
+  const catalogue = useCatalogue();
   if (rule.data === undefined || catalogue === null) {
     const failed = [rule, site].find(({ isError }) => isError);
     return (

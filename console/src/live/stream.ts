@@ -105,6 +105,8 @@ function receive(own: WebSocket, text: unknown): void {
       changed();
       break;
     case 'error':
+      // What was asked for is not followed: the page says so.
+      setState('lost');
       break;
   }
 }

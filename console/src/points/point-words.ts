@@ -1,12 +1,10 @@
 /** Points in words: place, quality, owner. */
+import type { PointsShown } from '../addresses.ts';
 import type { Tone } from '../parts/tag.tsx';
 import { pointWords } from '../strings/points.ts';
 import type { PointEntry, PointOwner } from './point-queries.ts';
 
 const words = pointWords;
-
-export type TableFilter = 'all' | 'action' | 'trouble';
-export const pointFilters: readonly TableFilter[] = ['all', 'action', 'trouble'];
 
 export function keyOf({
   instance,
@@ -36,7 +34,7 @@ export function ownerTone({ kind }: Pick<PointOwner, 'kind'>): Tone {
   return kind === 'safe' ? 'info' : 'calm';
 }
 
-export function shownPoints(points: readonly PointEntry[], search: string, filter: TableFilter): PointEntry[] {
+export function shownPoints(points: readonly PointEntry[], search: string, filter: PointsShown): PointEntry[] {
   const wanted = search.trim().toLowerCase();
   return points.filter((point) => {
     if (filter === 'action' && point.point_type !== 'action') return false;

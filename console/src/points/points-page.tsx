@@ -1,10 +1,11 @@
 /** All points with their values now: what is measured, what is commanded, and what is not good. */
 import { SegmentedControl, Skeleton, TextInput, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type PointsShown, pointFilters } from '../addresses.ts';
 import { useLivePoint, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
+import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
@@ -14,29 +15,19 @@ import { SearchIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
 import { type PointEntry, usePoints } from './point-queries.ts';
-import {
-  isGood,
-  keyOf,
-  ownerText,
-  ownerTone,
-  pointFilters,
-  qualityTone,
-  shownPoints,
-  type TableFilter,
-} from './point-words.ts';
+import { isGood, keyOf, ownerText, ownerTone, qualityTone, shownPoints } from './point-words.ts';
 import classes from './points.module.css';
 import { Sparkline } from './sparkline.tsx';
 
 const words = pointWords;
 /** Until a row is measured. */
 const rowPx = 59;
-const overscanRows = 8;
-const watchedRows = 50;
 
 export function PointsPage() {
   const points = usePoints();
   const [search, setSearch] = useState('');
-  const [filter, setFilter] = useState<TableFilter>('all');
+  const { filter = 'all' } = useSearch({ from: '/points' });
+  const navigate = useNavigate();
   const all = points.data ?? [];
   const shown = shownPoints(all, search, filter);
   return (
@@ -61,7 +52,7 @@ export function PointsPage() {
         <SegmentedControl
           aria-label={words.filterLabel}
           value={filter}
-          onChange={(value) => setFilter(pointFilters.find((known) => known === value) ?? 'all')}
+          onChange={(value) => void navigate({ to: '/points', search: searchOf(value), replace: true })}
           data={pointFilters.map((value) => ({ value, label: words.filter[value] }))}
           size="sm"
         />
@@ -75,23 +66,15 @@ export function PointsPage() {
   );
 }
 
+function searchOf(value: string): { readonly filter?: PointsShown } {
+  const filter = pointFilters.find((known) => known === value);
+  return filter === undefined || filter === 'all' ? {} : { filter };
+}
+
 /** Only rows near the screen are drawn and watched: a site may have thousands of points. */
 function PointTable({ points }: { points: readonly PointEntry[] }) {
-  const body = useRef<HTMLTableSectionElement>(null);
-  const [offset, setOffset] = useState(0);
-  useLayoutEffect(() => {
-    const top = body.current?.getBoundingClientRect().top;
-    if (top !== undefined) setOffset(top + window.scrollY);
-  }, []);
-  const rows = useWindowVirtualizer({
-    count: points.length,
-    estimateSize: () => rowPx,
-    overscan: overscanRows,
-    scrollMargin: offset,
-  });
-  const items = rows.getVirtualItems();
-  const [first, last] = [items[0], items.at(-1)];
-  useWatchPoints(points.slice(...blockOf(first?.index ?? 0, last?.index ?? 0)).map(keyOf));
+  const { body, drawn, near, before, after } = useLongRows({ items: points, keyOf, rowPx });
+  useWatchPoints(near.map(keyOf));
   return (
     <table className={table['table']} aria-label={words.title} aria-rowcount={points.length + 1}>
       <thead>
@@ -107,42 +90,21 @@ function PointTable({ points }: { points: readonly PointEntry[] }) {
         </tr>
       </thead>
       <tbody ref={body}>
-        <Filler px={(first?.start ?? offset) - offset} />
-        {items.map(({ index }) => {
-          const point = points[index];
-          return (
-            point !== undefined && (
-              <PointRow key={keyOf(point)} point={point} index={index} measure={rows.measureElement} />
-            )
-          );
-        })}
-        <Filler px={rows.getTotalSize() + offset - (last?.end ?? offset)} />
+        <Filler px={before} />
+        {drawn.map(({ item, place }) => (
+          <PointRow key={keyOf(item)} point={item} place={place} />
+        ))}
+        <Filler px={after} />
       </tbody>
     </table>
   );
 }
 
-/** The room of rows that are not drawn. */
-function Filler({ px }: { px: number }) {
-  return px > 0 && <tr aria-hidden style={{ height: px }} />;
-}
-
-/** Whole blocks of rows around these, so that a row more in view asks for nothing new. */
-function blockOf(first: number, last: number): [number, number] {
-  return [Math.floor(first / watchedRows) * watchedRows, (Math.floor(last / watchedRows) + 1) * watchedRows];
-}
-
-interface RowParts {
-  readonly point: PointEntry;
-  readonly index: number;
-  readonly measure: (row: HTMLTableRowElement | null) => void;
-}
-
-function PointRow({ point, index, measure }: RowParts) {
+function PointRow({ point, place }: { point: PointEntry; place: RowPlace }) {
   const now = useLivePoint(point);
   const { owner, last_command: command, last_error: error } = point;
   return (
-    <tr ref={measure} data-index={index} data-point={keyOf(point)} aria-rowindex={index + 2}>
+    <tr {...place} data-point={keyOf(point)}>
       <td>
         <PointLink point={point} />
         <div className={classes['soft']}>{keyOf(point)}</div>

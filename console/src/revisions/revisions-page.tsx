@@ -1,13 +1,12 @@
 /** The revisions of a rule, also of a deleted one: author, time and meaning of each change, and the way back. */
 import { Button, Group, Skeleton, Text, Title } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
-import { consoleCatalogue } from '../editor/site-catalogue.ts';
+import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { useSite } from '../server/queries.ts';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
@@ -185,8 +184,7 @@ function Chosen({ ruleId, chosen, newest, before, isDeleted }: ChosenParts) {
 
 function ChangesSince({ ruleId, from, to }: { ruleId: number; from: number; to: number }) {
   const difference = useDifference(ruleId, from, to);
-  const site = useSite().data;
-  const catalogue = useMemo(() => (site === undefined ? null : consoleCatalogue(site)), [site]);
+  const catalogue = useCatalogue();
   return (
     <>
       <Text size="sm" c="dimmed">

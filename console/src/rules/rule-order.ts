@@ -1,11 +1,10 @@
 /** Which rules the list shows, and in what order: pure functions of the list and what was chosen. */
 import { tagsOf } from '../../../src/rules/tags.ts';
+import type { RulesShown } from '../addresses.ts';
 import type { ListedRule } from '../server/queries.ts';
 import { needsAttention } from './rule-words.ts';
 import { searchWords } from './tags.ts';
 
-export const filters = ['all', 'on', 'off', 'trouble'] as const;
-export type Filter = (typeof filters)[number];
 export const sorts = ['priority', 'name', 'state', 'last'] as const;
 export type Sort = (typeof sorts)[number];
 
@@ -14,7 +13,7 @@ export interface Chosen {
   readonly search: string;
   /** Ids of the rules that read or write the point that was chosen; null without one. */
   readonly users: ReadonlySet<number> | null;
-  readonly filter: Filter;
+  readonly filter: RulesShown;
   readonly sort: Sort;
 }
 
@@ -37,7 +36,7 @@ function hasWord({ name, description }: ListedRule, word: string): boolean {
   return `${name} ${description ?? ''}`.toLowerCase().includes(word);
 }
 
-function passes(rule: ListedRule, filter: Filter): boolean {
+function passes(rule: ListedRule, filter: RulesShown): boolean {
   if (filter === 'all') return true;
   if (filter === 'trouble') return needsAttention(rule);
   return rule.enabled === (filter === 'on');

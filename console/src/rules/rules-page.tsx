@@ -13,13 +13,16 @@ import {
   Title,
 } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, useMemo, useState } from 'react';
 import { tagsOf, withoutTags } from '../../../src/rules/tags.ts';
 import type { PointRef } from '../../../src/site/catalogue.ts';
-import { pointChoices, pointKey, pointOfKey } from '../editor/site-catalogue.ts';
+import { type RulesShown, ruleFilters } from '../addresses.ts';
+import { pointKey, pointOfKey } from '../editor/site-catalogue.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { later } from '../parts/later.tsx';
+import { longOptions } from '../parts/long-options.ts';
+import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
@@ -35,20 +38,23 @@ import { ruleListWords } from '../strings/rule-list.ts';
 import { CreateRule } from './create-rule.tsx';
 import { ImportRules } from './import-rules.tsx';
 import { ShadowItem, useRuleActions } from './rule-actions.tsx';
-import { type Filter, filters, type Sort, shownRules, sorts } from './rule-order.ts';
+import { type Sort, shownRules, sorts } from './rule-order.ts';
 import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
 import classes from './rules-page.module.css';
 import { countedTags, searchWords, toggledTag } from './tags.ts';
 import { distancesOf } from './why-not.ts';
 
 const words = { ...t.rules, ...ruleListWords };
+/** Until a row is measured. */
+const rowPx = 65;
+
 const TemplateDialog = later(async () => (await import('../templates/template-dialog.tsx')).TemplateDialog);
 
 interface ListChoice {
   readonly search: string;
   /** A point that the rules read or write. */
   readonly point: PointRef | null;
-  readonly filter: Filter;
+  readonly filter: RulesShown;
   readonly sort: Sort;
 }
 
@@ -62,15 +68,20 @@ function useUsers(point: PointRef | null) {
 export function RulesPage() {
   const rules = useRules();
   const navigate = useNavigate();
-  const { create } = useSearch({ from: '/rules' });
-  const [chosen, setChosen] = useState<ListChoice>({ search: '', point: null, filter: 'all', sort: 'priority' });
+  const { create, filter = 'all' } = useSearch({ from: '/rules' });
+  const [kept, setKept] = useState<Omit<ListChoice, 'filter'>>({ search: '', point: null, sort: 'priority' });
+  const chosen = useMemo(() => ({ ...kept, filter }), [kept, filter]);
+  const go = (isCreating: boolean): void => void navigate({ to: '/rules', search: searchOf(filter, isCreating) });
+  const setChosen = (next: ListChoice): void => {
+    setKept(next);
+    if (next.filter !== filter) void navigate({ to: '/rules', search: searchOf(next.filter), replace: true });
+  };
   const [isTemplating, setTemplating] = useState(false);
   const session = useSession();
   const manage = session.status !== 'out' && mayManage(session.facts.role);
   const all = rules.data ?? [];
   const { users, error } = useUsers(chosen.point);
   const shown = useMemo(() => (users === undefined ? [] : shownRules(all, { ...chosen, users })), [all, chosen, users]);
-  useWatch(all.map(({ id }) => id));
   return (
     <div className={page['page']}>
       <div className={classes['top']}>
@@ -84,10 +95,7 @@ export function RulesPage() {
               {words.fromTemplate}
             </Button>
             <ImportRules />
-            <Button
-              leftSection={<PlusIcon size={16} />}
-              onClick={() => void navigate({ to: '/rules', search: { create: true } })}
-            >
+            <Button leftSection={<PlusIcon size={16} />} onClick={() => go(true)}>
               {words.create}
             </Button>
           </>
@@ -106,10 +114,14 @@ export function RulesPage() {
       {rules.data !== undefined && users !== undefined && (
         <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(chosen.search)} />
       )}
-      {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/rules', search: {} })} />}
+      {create === true && manage && <CreateRule onClose={() => go(false)} />}
       {isTemplating && <TemplateDialog ruleId={null} onClose={() => setTemplating(false)} />}
     </div>
   );
+}
+
+function searchOf(filter: RulesShown, isCreating = false) {
+  return { ...(isCreating ? { create: true } : {}), ...(filter === 'all' ? {} : { filter }) };
 }
 
 interface TagBarParts {
@@ -161,7 +173,8 @@ function ListTools({ chosen, onChange }: ToolsParts) {
       <Select
         aria-label={words.usesPoint}
         placeholder={words.usesPoint}
-        data={catalogue === null ? [] : pointChoices(catalogue, 'read')}
+        data={catalogue?.choices.read ?? []}
+        filter={longOptions}
         value={chosen.point === null ? null : pointKey(chosen.point)}
         onChange={(key) => onChange({ ...chosen, point: key === null ? null : pointOfKey(key) })}
         searchable
@@ -174,8 +187,8 @@ function ListTools({ chosen, onChange }: ToolsParts) {
       <SegmentedControl
         aria-label={words.filterLabel}
         value={chosen.filter}
-        onChange={(value) => onChange({ ...chosen, filter: filters.find((known) => known === value) ?? 'all' })}
-        data={filters.map((value) => ({ value, label: words.filter[value] }))}
+        onChange={(value) => onChange({ ...chosen, filter: ruleFilters.find((known) => known === value) ?? 'all' })}
+        data={ruleFilters.map((value) => ({ value, label: words.filter[value] }))}
         size="sm"
       />
       <Select
@@ -221,14 +234,15 @@ interface TableParts {
 }
 
 function RuleTable({ rules, manage, empty }: TableParts) {
-  const body = useRef<HTMLTableSectionElement>(null);
+  const { body, drawn, near, before, after } = useLongRows({ items: rules, keyOf: ({ id }) => id, rowPx });
+  useWatch(near.map(({ id }) => id));
   const ask = useRuleActions();
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof HTMLElement)) return;
     const row = event.target.closest('tr');
     const links = [...(body.current?.querySelectorAll<HTMLElement>('a[data-row]') ?? [])];
     const at = links.findIndex((link) => link.closest('tr') === row);
-    const rule = rules[at];
+    const rule = drawn[at]?.item;
     if (event.key === 'ArrowDown') links[Math.min(at + 1, links.length - 1)]?.focus();
     else if (event.key === 'ArrowUp') links[Math.max(at - 1, 0)]?.focus();
     else if (event.key === 'e' && manage && rule !== undefined) ask(rule.enabled ? 'disable' : 'enable', rule);
@@ -245,7 +259,7 @@ function RuleTable({ rules, manage, empty }: TableParts) {
     );
   return (
     <>
-      <table className={table['table']} aria-label={words.title}>
+      <table className={table['table']} aria-label={words.title} aria-rowcount={rules.length + 1}>
         <thead>
           <tr>
             <th scope="col">{words.columns.name}</th>
@@ -258,9 +272,11 @@ function RuleTable({ rules, manage, empty }: TableParts) {
           </tr>
         </thead>
         <tbody ref={body} onKeyDown={onKeyDown}>
-          {rules.map((rule) => (
-            <RuleRow key={rule.id} rule={rule} manage={manage} />
+          <Filler px={before} />
+          {drawn.map(({ item, place }) => (
+            <RuleRow key={item.id} rule={item} place={place} manage={manage} />
           ))}
+          <Filler px={after} />
         </tbody>
       </table>
       {manage && <p className={classes['hint']}>{words.keys}</p>}
@@ -268,14 +284,14 @@ function RuleTable({ rules, manage, empty }: TableParts) {
   );
 }
 
-function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
+function RuleRow({ rule, place, manage }: { rule: ListedRule; place: RowPlace; manage: boolean }) {
   const { id, name, description, status } = rule;
   const nameOf = useRuleName();
   const state = stateOf(status);
   const nameOfPoint = usePointName();
   const missing = status?.points.filter((point) => point.current_value === null).length ?? 0;
   return (
-    <tr data-rule={id} className={classes['row']}>
+    <tr {...place} data-rule={id} className={classes['row']}>
       <td>
         <Link to="/rules/$ruleId" params={{ ruleId: String(id) }} className={classes['name'] ?? ''} data-row>
           {name}

@@ -7,6 +7,8 @@ import { call } from './calls.ts';
 
 /** How often a page that shows what happens now asks again, beside what the stream pushes. */
 const statusPeriodMs = 3000;
+/** Rules whose status is asked for in one period. */
+const rulesPerPeriod = 1000;
 const variablesPeriodMs = 2000;
 const retryDelayMs = 1000;
 const retriesMax = 2;
@@ -48,7 +50,13 @@ export type ListedRule = Awaited<ReturnType<typeof allRules>>[number];
 export type ShownStatus = NonNullable<ListedRule['status']>;
 
 export function useRules() {
-  return useQuery({ queryKey: ['rules'], queryFn: () => allRules('status'), refetchInterval: statusPeriodMs });
+  return useQuery({
+    queryKey: ['rules'],
+    queryFn: () => allRules('status'),
+    // A longer list is asked for less often; the runs of the rules in view are pushed.
+    refetchInterval: ({ state: { data } }) =>
+      statusPeriodMs * Math.max(1, Math.ceil((data?.length ?? 0) / rulesPerPeriod)),
+  });
 }
 
 /** Names by id, for pages about something else. */

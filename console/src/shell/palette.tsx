@@ -1,11 +1,11 @@
-/** The command palette (Ctrl/Cmd-K): every page, every rule and what can be done with it, found by typing. */
+/** The command palette (Ctrl/Cmd-K): every page, every point, every rule and what can be done with it, found by typing. */
 
 import { Modal, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
 import { mainPages } from '../addresses.ts';
 import { useRuleActions } from '../rules/rule-actions.tsx';
-import { useRules } from '../server/queries.ts';
+import { useRules, useSite } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayAudit, mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
@@ -51,7 +51,8 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const listId = useId();
   const commands = useCommands();
-  const found = useMemo(() => matching(commands, text).slice(0, shownMax), [commands, text]);
+  const matches = useMemo(() => matching(commands, text), [commands, text]);
+  const found = matches.slice(0, shownMax);
   const current = Math.min(at, found.length - 1);
   const choose = (command: PageCommand | undefined): void => {
     if (command === undefined) return;
@@ -104,6 +105,9 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
             <span className={classes['group']}>{command.group}</span>
           </div>
         ))}
+        {matches.length > shownMax && (
+          <div className={classes['none']}>{t.common.moreOptions(matches.length - shownMax)}</div>
+        )}
         {found.length === 0 && <div className={classes['none']}>{words.none(text)}</div>}
       </div>
     </div>
@@ -124,6 +128,7 @@ function matching(commands: readonly PageCommand[], text: string): PageCommand[]
 function useCommands(): PageCommand[] {
   const navigate = useNavigate();
   const rules = useRules();
+  const site = useSite();
   const ask = useRuleActions();
   const session = useSession();
   const pageCommands = usePageCommands();
@@ -166,5 +171,16 @@ function useCommands(): PageCommand[] {
       },
     ];
   });
-  return [...pageCommands, ...pages, ...byRule];
+  const points = (site.data?.instances ?? []).flatMap(({ id, name, points: own }) =>
+    own.map((point): PageCommand => {
+      const pointKey = `${id}:${point.kind}:${point.id}`;
+      return {
+        id: `point-${pointKey}`,
+        label: `${name} ${point.name}`,
+        group: words.point,
+        run: () => void navigate({ to: '/points/$pointKey', params: { pointKey } }),
+      };
+    }),
+  );
+  return [...pageCommands, ...pages, ...byRule, ...points];
 }

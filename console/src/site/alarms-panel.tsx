@@ -34,7 +34,7 @@ export function AlarmsPanel() {
         ))}
       </ul>
       <Link to="/alarms" className={`${classes['soft']} ${classes['apart']}`}>
-        {words.all}
+        {open.length > shownMax ? words.allOpen(open.length) : words.all}
       </Link>
     </section>
   );

@@ -1,4 +1,5 @@
 /** The balance of the plant now as a single-line diagram: a busbar, what feeds it, and what it feeds. Grey where all is normal. */
+import { Link } from '@tanstack/react-router';
 import { useLivePoint } from '../live/stream.ts';
 import { withUnit } from '../parts/number.ts';
 import { Tag } from '../parts/tag.tsx';
@@ -21,6 +22,7 @@ export function BalancePanel({ points: all }: { points: readonly PointEntry[] })
   if (first === undefined) return null;
   // From one answer: values of different instants would leave a rest that never was.
   const rest = restOf(feeders);
+  const left = feeders.length - feedersMax;
   return (
     <section className={points['panel']} aria-labelledby="balance">
       <h2 id="balance" className={points['heading']}>
@@ -40,8 +42,20 @@ export function BalancePanel({ points: all }: { points: readonly PointEntry[] })
           </Drawn>
         )}
       </ul>
+      {left > 0 && (
+        <Link to="/points" className={points['soft'] ?? ''}>
+          {words.more.flows(left)}
+        </Link>
+      )}
     </section>
   );
+}
+
+/** The points that the panel shows. */
+export function drawnFlows(all: readonly PointEntry[]): PointEntry[] {
+  return feedersOf(all)
+    .slice(0, feedersMax)
+    .flatMap(({ power, level }) => (level === null ? [power] : [power, level]));
 }
 
 /** A surplus of measured inflow is an unmeasured outflow. */

@@ -18,9 +18,9 @@ import { needsAttention, outcomeOf, reasonsOf } from '../rules/rule-words.ts';
 import { type ListedRule, useRuleName, useRules } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { pointWords, siteWords } from '../strings/points.ts';
+import { unusualFirst } from './actuators.ts';
 import { AlarmsPanel } from './alarms-panel.tsx';
-import { feedersOf } from './balance.ts';
-import { BalancePanel } from './balance-panel.tsx';
+import { BalancePanel, drawnFlows } from './balance-panel.tsx';
 import { decisionText } from './decision-words.ts';
 import { ForecastPanel } from './forecast-panel.tsx';
 import { ParametersPanel } from './parameters-panel.tsx';
@@ -28,14 +28,18 @@ import { troubledPoints } from './trouble.ts';
 
 const words = siteWords;
 const none: readonly PointEntry[] = [];
+const actuatorsMax = 20;
 const decisionsMax = 10;
 const troubleMax = 8;
+const more = `${classes['soft']} ${classes['apart']}`;
 
 export function SitePage() {
   const points = usePoints();
   const stream = useStreamState();
   const all = points.data ?? none;
-  useWatchPoints(useMemo(() => watchedOn(all), [all]));
+  const actuators = useMemo(() => all.filter(({ point_type: kind }) => kind === 'action'), [all]);
+  const shown = useMemo(() => unusualFirst(actuators, actuatorsMax), [actuators]);
+  useWatchPoints(useMemo(() => [...drawnFlows(all), ...shown].map(keyOf), [all, shown]));
   return (
     <div className={page['page']}>
       <Title order={1} size="h2" mb="sm">
@@ -52,7 +56,7 @@ export function SitePage() {
           <BalancePanel points={all} />
           <div className={classes['columns']}>
             <div>
-              <Actuators points={all.filter(({ point_type: kind }) => kind === 'action')} />
+              <Actuators points={shown} left={actuators.length - shown.length} />
               <ForecastPanel />
               <ParametersPanel />
             </div>
@@ -68,13 +72,7 @@ export function SitePage() {
   );
 }
 
-/** The points that the page watches between two reads of the list. */
-function watchedOn(points: readonly PointEntry[]): string[] {
-  const flows = feedersOf(points).flatMap(({ power, level }) => (level === null ? [power] : [power, level]));
-  return [...flows, ...points.filter(({ point_type: kind }) => kind === 'action')].map(keyOf);
-}
-
-function Actuators({ points }: { points: readonly PointEntry[] }) {
+function Actuators({ points, left }: { points: readonly PointEntry[]; left: number }) {
   return (
     <section className={classes['panel']} aria-labelledby="actuators">
       <h2 id="actuators" className={classes['heading']}>
@@ -86,6 +84,11 @@ function Actuators({ points }: { points: readonly PointEntry[] }) {
           <Actuator key={keyOf(point)} point={point} />
         ))}
       </ul>
+      {left > 0 && (
+        <Link to="/points" search={{ filter: 'action' }} className={more}>
+          {words.more.actuators(left)}
+        </Link>
+      )}
     </section>
   );
 }
@@ -110,15 +113,17 @@ function Trouble({ points: given }: { points: readonly PointEntry[] }) {
   const points = troubledPoints(given, useChannels().data);
   const rules = (useRules().data ?? []).filter(needsAttention);
   const nameOf = useRuleName();
-  const all = rules.length + points.length;
+  const shownRules = rules.slice(0, troubleMax);
+  const shownPoints = points.slice(0, troubleMax - shownRules.length);
+  const left = { rules: rules.length - shownRules.length, points: points.length - shownPoints.length };
   return (
     <section className={classes['panel']} aria-labelledby="trouble">
       <h2 id="trouble" className={classes['heading']}>
         {words.trouble}
       </h2>
-      {all === 0 && <p className={classes['soft']}>{words.allGood}</p>}
+      {rules.length + points.length === 0 && <p className={classes['soft']}>{words.allGood}</p>}
       <ul className={classes['list']}>
-        {rules.slice(0, troubleMax).map(({ id, name, status }) => (
+        {shownRules.map(({ id, name, status }) => (
           <li key={id} className={classes['row']}>
             <Link to="/rules/$ruleId" params={{ ruleId: String(id) }} className={classes['name'] ?? ''}>
               {name}
@@ -129,7 +134,7 @@ function Trouble({ points: given }: { points: readonly PointEntry[] }) {
             <span className={classes['soft']}>{reasonsOf(status, nameOf).join(' ')}</span>
           </li>
         ))}
-        {points.slice(0, Math.max(0, troubleMax - rules.length)).map((point) => (
+        {shownPoints.map((point) => (
           <li key={keyOf(point)} className={classes['row']}>
             <PointLink point={point} />
             <Tag tone={qualityTone(point)}>{pointWords.quality[point.quality]}</Tag>
@@ -141,7 +146,16 @@ function Trouble({ points: given }: { points: readonly PointEntry[] }) {
           </li>
         ))}
       </ul>
-      {all > troubleMax && <p className={classes['soft']}>{words.more(all - troubleMax)}</p>}
+      {left.rules > 0 && (
+        <Link to="/rules" search={{ filter: 'trouble' }} className={more}>
+          {words.more.rules(left.rules)}
+        </Link>
+      )}
+      {left.points > 0 && (
+        <Link to="/points" search={{ filter: 'trouble' }} className={more}>
+          {words.more.points(left.points)}
+        </Link>
+      )}
     </section>
   );
 }
@@ -149,11 +163,11 @@ function Trouble({ points: given }: { points: readonly PointEntry[] }) {
 function Decisions({ points }: { points: readonly PointEntry[] }) {
   const rules = useRules();
   const all = rules.data ?? [];
-  useWatch(all.map(({ id }) => id));
   const ran = all
     .filter(({ status }) => status?.last_run !== null && status?.last_run !== undefined)
     .toSorted((one, other) => lastRunAt(other).localeCompare(lastRunAt(one)))
     .slice(0, decisionsMax);
+  useWatch(ran.map(({ id }) => id));
   const byKey = useMemo(() => new Map(points.map((point) => [keyOf(point), point])), [points]);
   return (
     <section className={classes['panel']} aria-labelledby="decisions">

@@ -2,7 +2,8 @@
 import { MultiSelect, Select } from '@mantine/core';
 import { isFields } from '../../../src/rules/issues.ts';
 import { useEditor } from '../editor/editor-context.ts';
-import { pointChoices, pointKey, pointOfKey } from '../editor/site-catalogue.ts';
+import { pointKey, pointOfKey } from '../editor/site-catalogue.ts';
+import { longOptions } from '../parts/long-options.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { said } from '../strings/language.ts';
@@ -28,7 +29,8 @@ function OnChangeForm({ fields, change, error }: TriggerForm) {
       <MultiSelect
         label={words.points}
         description={words.pointsHint}
-        data={pointChoices(catalogue, 'read')}
+        data={catalogue.choices.read}
+        filter={longOptions}
         value={keys}
         searchable
         readOnly={readOnly}

@@ -47,4 +47,5 @@ export const alarmWords: typeof english = {
     more: (n) => `Die neuesten ${n} werden gezeigt.`,
   },
   all: 'Alle Alarme',
+  allOpen: (n) => `Alle ${n} offenen Alarme`,
 };

@@ -10,6 +10,7 @@ export const common: typeof english = {
   loading: 'Wird geladen …',
   none: '–',
   notNumber: 'Geben Sie eine Zahl ein.',
+  moreOptions: (n) => `${n} weitere: tippen, um einzugrenzen`,
   copy: 'Kopieren',
   copied: 'Kopiert',
   notSafety: 'Setpoint ist kein Sicherheitssystem.',

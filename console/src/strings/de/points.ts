@@ -169,7 +169,12 @@ export const siteWords: typeof englishSite = {
     because: (condition, what) => `„${condition}“: ${what}`,
   },
   notLive: 'Nicht live: Diese Werte werden nicht aktualisiert.',
-  more: (n) => `und ${n} weitere`,
+  more: {
+    flows: (n) => (n === 1 ? '1 weiterer Fluss' : `${n} weitere Flüsse`),
+    actuators: (n) => (n === 1 ? '1 weiterer Aktor' : `${n} weitere Aktoren`),
+    rules: (n) => (n === 1 ? '1 weitere Regel braucht' : `${n} weitere Regeln brauchen`) + ' Aufmerksamkeit',
+    points: (n) => (n === 1 ? '1 weiterer Punkt ist' : `${n} weitere Punkte sind`) + ' nicht gut',
+  },
   parameters: {
     title: 'Parameter',
     change: 'Ändern',

@@ -42,4 +42,5 @@ export const alarmWords = {
     more: (n: number) => `The newest ${n} are shown.`,
   },
   all: 'All alarms',
+  allOpen: (n: number) => `All ${n} open alarms`,
 };

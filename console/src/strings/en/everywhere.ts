@@ -9,6 +9,7 @@ export const common = {
   loading: 'Loading…',
   none: '–',
   notNumber: 'Enter a number.',
+  moreOptions: (n: number) => `${n} more: type to narrow down`,
   copy: 'Copy',
   copied: 'Copied',
   notSafety: 'Setpoint is not a safety system.',

@@ -164,7 +164,12 @@ export const siteWords = {
     because: (condition: string, what: string) => `“${condition}”: ${what}`,
   },
   notLive: 'Not live: these values are not updated.',
-  more: (n: number) => `and ${n} more`,
+  more: {
+    flows: (n: number) => `${n} more ${n === 1 ? 'flow' : 'flows'}`,
+    actuators: (n: number) => `${n} more ${n === 1 ? 'actuator' : 'actuators'}`,
+    rules: (n: number) => `${n} more ${n === 1 ? 'rule needs' : 'rules need'} attention`,
+    points: (n: number) => `${n} more ${n === 1 ? 'point is' : 'points are'} not good`,
+  },
   parameters: {
     title: 'Parameters',
     change: 'Change',

@@ -1,0 +1,80 @@
+/** Rows of a table that may be thousands: only those near the screen are drawn. A short table is drawn as a whole. */
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type Ref, type RefObject, useLayoutEffect, useRef, useState } from 'react';
+
+/** Up to so many rows are all drawn, so that the browser's own search and its print have them. */
+const wholeMax = 60;
+const overscanRows = 8;
+const blockRows = 50;
+
+interface LongRowsParts<T> {
+  readonly items: readonly T[];
+  readonly keyOf: (item: T) => string | number;
+  /** Height of a row until it is measured, in pixels. */
+  readonly rowPx: number;
+}
+
+/** Attributes of a drawn row. */
+export interface RowPlace {
+  readonly ref: Ref<HTMLTableRowElement>;
+  readonly 'data-index': number;
+  readonly 'aria-rowindex': number;
+}
+
+interface LongRows<T> {
+  readonly body: RefObject<HTMLTableSectionElement | null>;
+  readonly drawn: readonly { readonly item: T; readonly place: RowPlace }[];
+  /** The items of whole blocks of rows around those that are drawn: a row more in view asks for nothing new. */
+  readonly near: readonly T[];
+  /** Heights of the rows that are not drawn, before and after those that are, in pixels. */
+  readonly before: number;
+  readonly after: number;
+}
+
+export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongRows<T> {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [offset, setOffset] = useState(0);
+  // At each render: what is above the table may have changed its height.
+  useLayoutEffect(() => {
+    const top = body.current?.getBoundingClientRect().top;
+    if (top !== undefined) setOffset(Math.round(top + window.scrollY));
+  });
+  const rows = useWindowVirtualizer({
+    count: items.length,
+    estimateSize: () => rowPx,
+    overscan: items.length <= wholeMax ? wholeMax : overscanRows,
+    scrollMargin: offset,
+    measureElement: heightOf,
+    getItemKey: (index) => {
+      const item = items[index];
+      return item === undefined ? index : keyOf(item);
+    },
+  });
+  const shown = rows.getVirtualItems();
+  const [first, last] = [shown[0], shown.at(-1)];
+  return {
+    body,
+    drawn: shown.flatMap(({ index }) => {
+      const item = items[index];
+      const place = { ref: rows.measureElement, 'data-index': index, 'aria-rowindex': index + 2 };
+      return item === undefined ? [] : [{ item, place }];
+    }),
+    near: items.slice(...blocksOf(first?.index ?? 0, last?.index ?? 0)),
+    before: (first?.start ?? offset) - offset,
+    after: rows.getTotalSize() + offset - (last?.end ?? offset),
+  };
+}
+
+function blocksOf(first: number, last: number): [number, number] {
+  return [Math.floor(first / blockRows) * blockRows, (Math.floor(last / blockRows) + 1) * blockRows];
+}
+
+/** On a narrow screen rows are cards with room between them. */
+function heightOf(row: Element): number {
+  return row.getBoundingClientRect().height + Number.parseFloat(getComputedStyle(row).marginBottom);
+}
+
+/** The room of rows that are not drawn. */
+export function Filler({ px }: { px: number }) {
+  return px > 0 && <tr aria-hidden data-filler style={{ height: px }} />;
+}
