@@ -109,13 +109,17 @@ export class Hands {
     return this.#near(key, lateMs).some(({ kind }) => kind === 'limit');
   }
 
-  /** Within what every value must lie that is written now: limits that have held for so long. Where two cross, the upper one holds. */
+  /**
+   * Within what every value must lie that is written now: limits that have held for so long. Where two cross the upper one holds, and
+   * a command that was accepted under one that has just ended may be on its way for as long.
+   */
   bounds(key: string, sinceMs: number): readonly [number, number] {
     const nowMs = this.#now();
     const sure = this.#alive(this.#of(key, 'limit')).filter(
       ({ heldMs, overMs }) => heldMs !== null && nowMs - heldMs >= sinceMs && overMs - nowMs >= sinceMs,
     );
-    const upper = Math.min(...this.#alive(this.#of(key, 'limit')).map(({ max }) => max));
+    const near = this.#near(key, sinceMs).filter(({ kind }) => kind === 'limit');
+    const upper = Math.min(...near.map(({ max }) => max));
     const max = Math.min(...sure.map((limit) => limit.max));
     return [Math.min(upper, Math.max(...sure.map((limit) => limit.min))), max];
   }
