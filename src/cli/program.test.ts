@@ -99,6 +99,27 @@ describe('[platform §7] what is shown', () => {
     expect(JSON.parse(json.out)).toEqual(page);
   });
 
+  test('a list that is a part says so, and how to get the next one: on standard error where a program reads it', async () => {
+    const part = { ...page, total: 45, total_pages: 3, has_next: true };
+    const listing = [answering(automation.list, part, [])];
+    const said = 'page 1 of 3, 45 in all: --page 2 has the next\n';
+    expect((await run(['rules', 'list'], { bound: listing, isTerminal: true })).out).toMatch(
+      new RegExp(`two\ufffdlines\n${said}$`),
+    );
+    const piped = await run(['rules', 'list'], { bound: listing });
+    expect(piped).toMatchObject({ error: said });
+    expect(piped.out.split('\n')).toHaveLength(3);
+    // A page that was asked for is known to be one.
+    expect(await run(['rules', 'list', '--page-size', '20'], { bound: listing })).toMatchObject({ error: '' });
+    const runs = { rule_id: 7, list: [], next_before: '01a21be9-2a84-750f-925c-c8e68af4f957' };
+    const ended = await run(['rules', 'history', '7'], { bound: [answering(automation.history, runs, [])] });
+    expect(ended).toMatchObject({ out: '', error: 'there are more: --before 01a21be9-2a84-750f-925c-c8e68af4f957\n' });
+    const rest = await run(['rules', 'history', '7'], {
+      bound: [answering(automation.history, { ...runs, next_before: null }, [])],
+    });
+    expect(rest).toMatchObject({ error: '' });
+  });
+
   test('a cell that is long is cut on a terminal and whole in a pipe; missing is a dash', () => {
     const columns = [{ title: 'T', cell: (row: { readonly text: string | null }) => row.text }];
     const rows = [{ text: 'x'.repeat(80) }, { text: null }];

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import type { automation } from '../api/automation.ts';
 import { type Cell, type Column, printProperties, printTable } from './table.ts';
-import { type Paint, painted, type Terminal } from './terminal.ts';
+import type { Paint, Terminal } from './terminal.ts';
 
 type Data<S extends keyof typeof automation> = Static<(typeof automation)[S]['answer']>['data'];
 type Summary = Data<'list'>['list'][number];
@@ -32,8 +32,6 @@ export function printRules(terminal: Terminal, data: Data<'list'>): void {
     { title: 'DESCRIPTION', cell: (rule) => rule.description },
   ];
   printTable(terminal, columns, data.list);
-  if (terminal.outIsTerminal && data.total_pages > 1)
-    terminal.out(painted(terminal, 'dim', `page ${data.page} of ${data.total_pages}, ${data.total} rules\n`));
 }
 
 const statusColumns: readonly Column<Summary>[] = [

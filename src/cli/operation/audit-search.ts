@@ -1,7 +1,6 @@
 /** `setpoint audit search` of a running service. */
 import { auditOperations } from '../../api/audit.ts';
 import { printTable } from '../table.ts';
-import { painted } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
 
 export const auditSearch = operationCommand('audit search', auditOperations.search, {
@@ -16,7 +15,7 @@ export const auditSearch = operationCommand('audit search', auditOperations.sear
     limit: 'number of events, 1 to 100',
     cursor: { flags: '--cursor <sequence>', text: 'only events before this sequence' },
   },
-  print(terminal, { items, nextCursor }) {
+  print(terminal, { items }) {
     printTable(
       terminal,
       [
@@ -30,7 +29,5 @@ export const auditSearch = operationCommand('audit search', auditOperations.sear
       ],
       items,
     );
-    if (terminal.outIsTerminal && nextCursor !== null)
-      terminal.out(painted(terminal, 'dim', `more: --cursor ${nextCursor}\n`));
   },
 });

@@ -20,7 +20,7 @@ import {
 } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import { change } from '../remote.ts';
-import type { Terminal } from '../terminal.ts';
+import { painted, type Terminal } from '../terminal.ts';
 import { showing, watchOption, watchSeconds } from '../watch.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -143,9 +143,40 @@ function show<C extends Capability>(
   options: Values,
 ): void {
   if (options['json'] === true) printJson(terminal, withoutEnvelope(answer));
-  else print(terminal, answer, options);
+  else {
+    print(terminal, answer, options);
+    sayWhatIsLeft(terminal, withoutEnvelope(answer), options);
+  }
   const failed = failure?.(answer);
   if (failed !== undefined) throw new CommandError(failed);
+}
+
+/** By the options that they stand behind: who gave one knows that the answer is a part. */
+const partOptions = ['page', 'pageSize', 'limit', 'before', 'cursor'];
+
+/** Says that an answer is a part, and how to get the next one: on standard error where a program reads the table. */
+function sayWhatIsLeft(terminal: Terminal, answer: unknown, options: Values): void {
+  const left = typeof answer === 'object' && answer !== null ? whatIsLeft(answer) : null;
+  if (left === null) return;
+  if (terminal.outIsTerminal) terminal.out(painted(terminal, 'dim', `${left}\n`));
+  else if (partOptions.every((name) => options[name] === undefined)) terminal.error(`${left}\n`);
+}
+
+/** How lists of the contract say that they are a part. */
+interface Part {
+  readonly has_next?: boolean;
+  readonly page?: number;
+  readonly total_pages?: number;
+  readonly total?: number;
+  readonly next_before?: string | number | null;
+  readonly nextCursor?: string | null;
+}
+
+function whatIsLeft({ has_next, page = 1, total_pages, total, next_before, nextCursor }: Part): string | null {
+  if (has_next === true) return `page ${page} of ${total_pages}, ${total} in all: --page ${page + 1} has the next`;
+  if (typeof next_before === 'string' || typeof next_before === 'number')
+    return `there are more: --before ${next_before}`;
+  return typeof nextCursor === 'string' ? `there are more: --cursor ${nextCursor}` : null;
 }
 
 function withoutEnvelope(answer: unknown): unknown {
