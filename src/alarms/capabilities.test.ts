@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { alarmChangesMax } from '../api/alarms.ts';
 import type { CallContext } from '../api/capability.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { type AlarmState, normalAlarm } from './alarm-state.ts';
-import { type AlarmParts, alarmCapabilities, changesMaximum } from './capabilities.ts';
+import { type AlarmParts, alarmCapabilities } from './capabilities.ts';
 
 const alarm = (id: string, more: Partial<AlarmState> = {}): AlarmState => ({
   ...normalAlarm({ id, name: id, priority: 'low', message: null, point: null }),
@@ -51,10 +52,11 @@ describe('[alarms §4.1] the list of alarms', () => {
     expect(await ids({ priority: 'low', state: 'active-unacknowledged' })).toEqual(['new', 'old']);
   });
 
-  test('`changesMaximum`, at its edge', async () => {
-    const full = bench([], changesMaximum);
-    expect(await full.ask(full.history)).toHaveLength(changesMaximum);
-    const more = bench([], changesMaximum + 1);
+  test('`alarmChangesMax`, at its edge', async () => {
+    const full = bench([], alarmChangesMax);
+    expect(await full.ask(full.history)).toHaveLength(alarmChangesMax);
+    const more = bench([], alarmChangesMax + 1);
     await expect(more.ask(more.history)).rejects.toMatchObject({ code: 'invalid-input' });
+    expect(await more.ask(more.history, { limit: '10000' })).toHaveLength(alarmChangesMax);
   });
 });

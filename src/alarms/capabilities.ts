@@ -1,5 +1,5 @@
 /** The handlers of alarms [alarms §4]. */
-import { alarms as descriptors } from '../api/alarms.ts';
+import { alarmChangesMax, alarms as descriptors } from '../api/alarms.ts';
 import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -13,9 +13,6 @@ export interface AlarmParts {
   readonly store: Pick<AlarmStore, 'between'>;
   readonly clock: Clock;
 }
-
-/** Changes of one answer; a window with more is refused. */
-export const changesMaximum = 10_000;
 
 const listResource = () => ({ kind: 'automation-alarm', id: 'automation-alarms' });
 const resource = (params: Readonly<Record<string, string>>) => ({
@@ -72,9 +69,12 @@ export function alarmView(alarm: AlarmState) {
 
 async function history({ store, clock }: AlarmParts, { query }: CallContext): Promise<Answer> {
   const { fromMs, toMs } = queryWindow(query, clock.wallMs());
-  const found = await store.between(fromMs, toMs, changesMaximum + 1);
-  if (found.length > changesMaximum)
-    throw new Fault('invalid-input', `the window has more than ${changesMaximum} changes; ask for a shorter one`);
+  const { limit } = query;
+  const found = await store.between(fromMs, toMs, limit === undefined ? alarmChangesMax + 1 : Number(limit));
+  if (found.length > alarmChangesMax) {
+    const text = `the window has more than ${alarmChangesMax} changes; ask for a shorter one, or with 'limit' for the newest`;
+    throw new Fault('invalid-input', text);
+  }
   return success({
     list: found.map(({ id, state, atMs, by, reason }) => ({ id, state, at: timeLabel(atMs), by, reason })),
   });

@@ -11,6 +11,9 @@ const actor = strict({ kind: Type.String(), id: Type.String() });
 /** Longest time for which an alarm is shelved: a day, in seconds. */
 export const shelveSecondsMax = 86_400;
 
+/** Changes of one answer; a longer window is refused unless it is asked for its newest. */
+export const alarmChangesMax = 10_000;
+
 const id = Type.String({ minLength: 1, maxLength: 256, description: 'the id of an alarm' });
 const state = Type.Enum([
   'active-unacknowledged',
@@ -56,7 +59,16 @@ export const alarms = {
     summary: 'List changes of alarms in a window of time',
     path: '/alarms/history',
     params: wire.noParams,
-    query: strict({ from: Type.Optional(moment), to: Type.Optional(moment) }),
+    query: strict({
+      from: Type.Optional(moment),
+      to: Type.Optional(moment),
+      limit: Type.Optional(
+        Type.String({
+          pattern: '^([1-9][0-9]{0,3}|10000)$',
+          description: `only the newest changes, 1 to ${alarmChangesMax}`,
+        }),
+      ),
+    }),
     answer: successOf(
       strict({
         list: Type.Array(strict({ id, state, at: moment, by: nullable(actor), reason: nullable(Type.String()) })),

@@ -18,10 +18,12 @@ export function useAlarms() {
   });
 }
 
-export function useAlarmHistory() {
+/** The newest `most` changes of the last day, and one more if there are more; the newest first. */
+export function useAlarmHistory(most: number) {
   return useQuery({
     queryKey: ['alarms', 'history'],
-    queryFn: async () => (await call(alarms.history)).data.data.list.toReversed(),
+    queryFn: async () =>
+      (await call(alarms.history, { query: { limit: String(most + 1) } })).data.data.list.toReversed(),
     refetchInterval: historyPeriodMs,
   });
 }

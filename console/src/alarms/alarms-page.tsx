@@ -164,7 +164,7 @@ function AlarmActions({ alarm, onShelve }: { alarm: AlarmView; onShelve: () => v
 }
 
 function AlarmChanges({ names }: { names: ReadonlyMap<string, string> }) {
-  const history = useAlarmHistory();
+  const history = useAlarmHistory(changesShown);
   const changes = history.data ?? [];
   return (
     <section className={`${classes['panel']} ${classes['apart']}`} aria-labelledby="changes">

@@ -48,6 +48,7 @@ describe.each(engines)('alarms stored in %s', (engine) => {
       [4, 'a', 'active-acknowledged', by, 'seen'],
     ]);
     expect((await store.between(11, 13, 10)).map(({ sequence }) => sequence)).toEqual([2, 3]);
+    expect((await store.between(10, 14, 2)).map(({ sequence }) => sequence)).toEqual([3, 4]);
     expect(await store.lastSequence()).toBe(4);
   });
 

@@ -29,7 +29,7 @@ export interface AlarmStore {
     ids: readonly string[],
     step: (stored: ReadonlyMap<string, AlarmState>) => readonly AlarmChange[],
   ): Promise<readonly AlarmChange[]>;
-  /** Changes in `[fromMs, toMs)`, the oldest first; at most `limit`. */
+  /** The newest `limit` changes in `[fromMs, toMs)`, the oldest first. */
   between(fromMs: number, toMs: number, limit: number): Promise<AlarmEntry[]>;
   /** Changes after `sequence`, the oldest first; at most `limit`. */
   after(sequence: number, limit: number): Promise<AlarmEntry[]>;
@@ -65,10 +65,10 @@ export function createAlarmStore(database: Database): AlarmStore {
       const rows = await entries()
         .where('at_ms', '>=', fromMs)
         .where('at_ms', '<', toMs)
-        .orderBy('sequence')
+        .orderBy('sequence', 'desc')
         .limit(limit)
         .execute();
-      return rows.map(entryOf);
+      return rows.map(entryOf).reverse();
     },
     async after(sequence, limit) {
       const rows = await entries().where('sequence', '>', sequence).orderBy('sequence').limit(limit).execute();

@@ -33,7 +33,11 @@ export const alarmCommands = [
   }),
   operationCommand('alarms history', alarms.history, {
     description: 'changes of alarms, the oldest first',
-    members: { from: 'RFC 3339 time; a day before the end by default', to: 'RFC 3339 time; now by default' },
+    members: {
+      from: 'RFC 3339 time; a day before the end by default',
+      to: 'RFC 3339 time; now by default',
+      limit: 'only the newest changes, 1 to 10000',
+    },
     print: (terminal, { data }) =>
       printTable(
         terminal,
