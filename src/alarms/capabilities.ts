@@ -9,7 +9,7 @@ import type { AlarmKeeper } from './keeper.ts';
 import type { AlarmStore } from './store/alarm-store.ts';
 
 export interface AlarmParts {
-  readonly keeper: Pick<AlarmKeeper, 'list' | 'acknowledge' | 'shelve'>;
+  readonly keeper: Pick<AlarmKeeper, 'list' | 'acknowledge' | 'acknowledgeMany' | 'shelve'>;
   readonly store: Pick<AlarmStore, 'between'>;
   readonly clock: Clock;
 }
@@ -25,6 +25,11 @@ export function alarmCapabilities(parts: AlarmParts): HandledCapability[] {
     { descriptor: descriptors.list, resource: listResource, handler: async (context) => list(parts, context) },
     { descriptor: descriptors.history, resource: listResource, handler: (context) => history(parts, context) },
     { descriptor: descriptors.acknowledge, resource, handler: (context) => acknowledge(parts, context) },
+    {
+      descriptor: descriptors.acknowledgeMany,
+      resource: listResource,
+      handler: (context) => acknowledgeMany(parts, context),
+    },
     { descriptor: descriptors.shelve, resource, handler: (context) => shelve(parts, context) },
   ];
 }
@@ -83,6 +88,13 @@ async function history({ store, clock }: AlarmParts, { query }: CallContext): Pr
 async function acknowledge({ keeper }: AlarmParts, context: CallContext): Promise<Answer> {
   const alarm = await keeper.acknowledge(context.params['alarm_id'] ?? '', actorOf(context));
   return { ...success(alarmView(alarm)), auditDetails: { state: alarm.state } };
+}
+
+async function acknowledgeMany({ keeper }: AlarmParts, context: CallContext): Promise<Answer> {
+  const { alarm_ids: ids } = context.body as { readonly alarm_ids: readonly string[] };
+  const changed = new Set((await keeper.acknowledgeMany(ids, actorOf(context))).map(({ id }) => id));
+  const [acknowledged, left] = [ids.filter((id) => changed.has(id)), ids.filter((id) => !changed.has(id))];
+  return { ...success({ acknowledged, left }), auditDetails: { acknowledged: acknowledged.length, left } };
 }
 
 async function shelve({ keeper, clock }: AlarmParts, context: CallContext): Promise<Answer> {

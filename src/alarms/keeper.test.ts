@@ -107,6 +107,25 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     ]);
   });
 
+  test('several are acknowledged at once: those that wait for it; others and unknown ones stay as they are', async () => {
+    const trouble = (id: number) => ({ rule_id: id, outcome: 'skipped' as const, name: `rule ${id}`, reason: 'none' });
+    await look({ sample: level(95), troubles: [trouble(1), trouble(2), trouble(3)] });
+    await keeper.acknowledge('rule-skipped:2', ada);
+    const before = (await history()).length;
+    const ids = ['rule-skipped:3', 'rule-skipped:2', 'level-high', 'unknown', 'rule-skipped:1'];
+    const changed = await keeper.acknowledgeMany(ids, ada);
+    expect(changed.map(({ id, state: after }) => [id, after])).toEqual([
+      ['rule-skipped:3', 'active-acknowledged'],
+      ['rule-skipped:1', 'active-acknowledged'],
+    ]);
+    expect((await history()).slice(before)).toEqual([
+      'rule-skipped:3 active-acknowledged ada',
+      'rule-skipped:1 active-acknowledged ada',
+    ]);
+    expect(state('level-high')).toBe('normal');
+    expect(await keeper.acknowledgeMany(ids, ada)).toEqual([]);
+  });
+
   test('a reading that is not usable keeps the state', async () => {
     await look({ sample: level(95) });
     await look({}, 2000);

@@ -38,6 +38,7 @@ export interface AlarmKeeperParts {
   readonly limits: AlarmLimits;
 }
 
+type AlarmStep = (alarm: AlarmState) => AlarmState;
 export type AlarmListener = (changed: readonly AlarmState[]) => void;
 
 const pruneIntervalMs = 3_600_000;
@@ -107,15 +108,20 @@ export class AlarmKeeper {
   }
 
   acknowledge(id: string, by: AlarmActor): Promise<AlarmState> {
-    return this.#operate(id, by, null, (alarm) => {
+    return this.#operateOn(id, by, null, (alarm) => {
       const next = acknowledged(alarm, by);
       if (next !== null) return next;
       throw new Fault('invalid-value', `alarm ${id} is ${alarm.state}: there is nothing to acknowledge`);
     });
   }
 
+  /** Acknowledges those of these alarms that wait for it, all or none; returns them. The others stay as they are. */
+  acknowledgeMany(ids: readonly string[], by: AlarmActor): Promise<readonly AlarmState[]> {
+    return this.#operate(ids, by, null, (alarm) => acknowledged(alarm, by) ?? alarm);
+  }
+
   shelve(id: string, untilMs: number, by: AlarmActor, reason: string): Promise<AlarmState> {
-    return this.#operate(id, by, reason, (alarm) => shelved(alarm, untilMs));
+    return this.#operateOn(id, by, reason, (alarm) => shelved(alarm, untilMs));
   }
 
   /** Takes one look at all conditions. */
@@ -221,24 +227,35 @@ export class AlarmKeeper {
     return { raw: held, sinceMs: nowMs, holds: held };
   }
 
+  async #operateOn(id: string, by: AlarmActor, reason: string | null, step: AlarmStep): Promise<AlarmState> {
+    const known = this.#alarms.get(id);
+    if (known === undefined) throw new Fault('not-found', `unknown alarm ${id}`);
+    const [changed] = await this.#operate([id], by, reason, step);
+    return changed ?? this.#alarms.get(id) ?? known;
+  }
+
+  /** Takes a step with those of these alarms that there are, from their stored states; returns the ones that it changed. */
   #operate(
-    id: string,
+    ids: readonly string[],
     by: AlarmActor,
     reason: string | null,
-    step: (alarm: AlarmState) => AlarmState,
-  ): Promise<AlarmState> {
+    step: AlarmStep,
+  ): Promise<readonly AlarmState[]> {
     return this.#inTurn(async () => {
-      const known = this.#alarms.get(id);
-      if (known === undefined) throw new Fault('not-found', `unknown alarm ${id}`);
       await this.#save();
       const atMs = this.#parts.clock.wallMs();
-      const changes = await this.#parts.store.change([id], (stored) => {
-        const before = stored.get(id) ?? known;
-        const alarm = step(before);
-        return alarm === before ? [] : [{ alarm, atMs, by, reason }];
-      });
+      const known = ids.flatMap((id) => this.#alarms.get(id) ?? []);
+      const changes = await this.#parts.store.change(
+        known.map(({ id }) => id),
+        (stored) =>
+          known.flatMap((shown) => {
+            const before = stored.get(shown.id) ?? shown;
+            const alarm = step(before);
+            return alarm === before ? [] : [{ alarm, atMs, by, reason }];
+          }),
+      );
       this.#show(changes);
-      return this.#alarms.get(id) ?? known;
+      return changes.map(({ alarm }) => alarm);
     });
   }
 

@@ -14,6 +14,9 @@ export const shelveSecondsMax = 86_400;
 /** Changes of one answer; a longer window is refused unless it is asked for its newest. */
 export const alarmChangesMax = 10_000;
 
+/** Alarms that one call acknowledges. */
+export const acknowledgedMax = 1000;
+
 const id = Type.String({ minLength: 1, maxLength: 256, description: 'the id of an alarm' });
 const state = Type.Enum([
   'active-unacknowledged',
@@ -87,6 +90,27 @@ export const alarms = {
     query: wire.noQuery,
     body: strict({ confirmed }),
     answer: successOf(alarmEntry),
+  }),
+  acknowledgeMany: automationCommand({
+    name: 'automation.alarm.acknowledge-many',
+    summary: 'Acknowledge all of these alarms that wait for it',
+    method: 'POST',
+    path: '/alarms/acknowledge',
+    risk: 'low',
+    permission: 'automation.point.command',
+    idempotent: true,
+    params: wire.noParams,
+    query: wire.noQuery,
+    body: strict({
+      alarm_ids: Type.Array(id, {
+        minItems: 1,
+        maxItems: acknowledgedMax,
+        uniqueItems: true,
+        description: `1 to ${acknowledgedMax} ids of alarms`,
+      }),
+      confirmed,
+    }),
+    answer: successOf(strict({ acknowledged: Type.Array(id), left: Type.Array(id) })),
   }),
   shelve: automationCommand({
     name: 'automation.alarm.shelve',

@@ -312,6 +312,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'automation.alarm.list': [{ name: 'of high priority', query: { priority: 'high' } }],
   'automation.alarm.history': [{ name: 'a day', query: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z' } }],
   'automation.alarm.acknowledge': [{ name: 'seen', params: { alarm_id: 'override-active' }, body: confirmed }],
+  'automation.alarm.acknowledge-many': [
+    { name: 'seen', body: { alarm_ids: ['override-active', 'audit-broken'], ...confirmed } },
+  ],
   'automation.alarm.shelve': [
     {
       name: 'out of view for an hour',

@@ -137,4 +137,23 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
       await context.close();
     }
   });
+
+  test('all alarms of a flood are acknowledged at once, which a viewer may not', async () => {
+    const viewer = await visit(browser, service, { role: 'Viewer' });
+    await viewer.page.goto(`${service.base}/#/alarms`);
+    await viewer.page.getByText(`${rules} not acknowledged`).waitFor();
+    expect(await viewer.page.getByRole('button', { name: /Acknowledge/ }).count()).toBe(0);
+    await viewer.context.close();
+    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
+    await page.goto(`${service.base}/#/alarms`);
+    await page.getByRole('button', { name: 'Acknowledge all…' }).click();
+    const dialog = page.getByRole('dialog', { name: `Acknowledge ${rules} alarms?` });
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Acknowledge all' }).click();
+    await page.getByText(`${rules} alarms acknowledged.`).waitFor();
+    await page.getByText(`${rules} alarms are active, 0 not acknowledged`).waitFor();
+    expect(await page.getByRole('button', { name: 'Acknowledge all…' }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 });

@@ -94,6 +94,7 @@ const site = [
 const alarms = [
   `GET ${rules}/alarms`,
   `GET ${rules}/alarms/history`,
+  `POST ${rules}/alarms/acknowledge`,
   `POST ${rules}/alarms/:alarm_id/acknowledge`,
   `POST ${rules}/alarms/:alarm_id/shelve`,
 ];

@@ -1,7 +1,7 @@
 /** Queries and mutations of the alarm pages. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
-import { alarms } from '../../../src/api/alarms.ts';
+import { acknowledgedMax, alarms } from '../../../src/api/alarms.ts';
 import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 
@@ -37,6 +37,22 @@ export function useAcknowledge(onDone: () => void) {
       onDone();
       await refresh();
     },
+  });
+}
+
+/** As many calls as it takes; `onDone` gets the number of alarms that were acknowledged. */
+export function useAcknowledgeAll(onDone: (count: number) => void) {
+  return useMutation({
+    mutationFn: async (ids: readonly string[]) => {
+      let count = 0;
+      for (let from = 0; from < ids.length; from += acknowledgedMax) {
+        const body = { alarm_ids: ids.slice(from, from + acknowledgedMax) };
+        count += (await call(alarms.acknowledgeMany, { body, confirmed: true })).data.data.acknowledged.length;
+      }
+      return count;
+    },
+    onSuccess: onDone,
+    onSettled: refresh,
   });
 }
 

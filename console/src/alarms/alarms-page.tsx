@@ -14,6 +14,7 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { alarmWords } from '../strings/alarms.ts';
 import { t } from '../strings/index.ts';
+import { AcknowledgeAll } from './acknowledge-all.tsx';
 import { type AlarmView, useAcknowledge, useAlarmHistory, useAlarms } from './alarm-queries.ts';
 import { type AlarmFilter, alarmFilters, conditionHolds, isWaiting, shownAlarms, stateTone } from './alarm-words.ts';
 import { ShelveDialog } from './shelve-dialog.tsx';
@@ -29,6 +30,8 @@ export function AlarmsPage() {
   const [filter, setFilter] = useState<AlarmFilter>('open');
   const all = alarms.data ?? [];
   const shown = shownAlarms(all, filter);
+  const waiting = shown.filter(isWaiting);
+  const may = useMayOperate();
   return (
     <div className={page['page']}>
       <div className={classes['top']}>
@@ -47,6 +50,7 @@ export function AlarmsPage() {
           data={alarmFilters.map((value) => ({ value, label: words.filter[value] }))}
           size="sm"
         />
+        {may && waiting.length > 1 && <AcknowledgeAll alarms={waiting} />}
       </div>
       {alarms.isError && <Failure error={alarms.error} onRetry={() => void alarms.refetch()} />}
       {alarms.isPending && <Skeleton height={200} radius="md" aria-label={t.common.loading} />}
@@ -56,10 +60,14 @@ export function AlarmsPage() {
   );
 }
 
-function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
+function useMayOperate(): boolean {
   const session = useSession();
+  return session.status !== 'out' && mayManage(session.facts.role);
+}
+
+function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
+  const may = useMayOperate();
   const [shelved, setShelved] = useState<AlarmView | null>(null);
-  const may = session.status !== 'out' && mayManage(session.facts.role);
   const { body, drawn, before, after } = useLongRows({ items: alarms, keyOf: ({ id }) => id, rowPx });
   return (
     <>

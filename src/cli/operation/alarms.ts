@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import { alarms } from '../../api/alarms.ts';
 import { type Column, printTable } from '../table.ts';
-import type { Paint } from '../terminal.ts';
+import { type Paint, printable } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
 
 type Alarm = Static<(typeof alarms)['list']['answer']>['data']['list'][number];
@@ -56,6 +56,15 @@ export const alarmCommands = [
     params,
     change: ({ path }) => `acknowledge ${path['alarm_id']}`,
     print: (terminal, { data }) => printTable(terminal, columns, [data]),
+  }),
+  operationCommand('alarms acknowledge-many', alarms.acknowledgeMany, {
+    description: 'acknowledge all of these alarms that wait for it',
+    members: { alarm_ids: { flags: '--ids <json|file>', text: 'a list of their ids; - reads standard input' } },
+    change: ({ sent }) => `acknowledge ${(sent['alarm_ids'] as readonly string[]).length} alarms`,
+    print(terminal, { data: { acknowledged, left } }) {
+      for (const id of acknowledged) terminal.out(`acknowledged ${printable(id)}\n`);
+      for (const id of left) terminal.out(`nothing to acknowledge: ${printable(id)}\n`);
+    },
   }),
   operationCommand('alarms shelve', alarms.shelve, {
     description: 'take an alarm out of view for a time',

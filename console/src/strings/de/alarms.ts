@@ -29,6 +29,13 @@ export const alarmWords: typeof english = {
   acknowledge: 'Quittieren',
   acknowledgeOf: (name) => `${name} quittieren`,
   acknowledged: (name) => `${name}: quittiert.`,
+  acknowledgeAll: {
+    open: 'Alle quittieren …',
+    title: (n) => `${n} Alarme quittieren?`,
+    lead: 'Alarme, deren Bedingung noch gilt, bleiben in der Liste.',
+    submit: 'Alle quittieren',
+    done: (n) => `${n} ${n === 1 ? 'Alarm' : 'Alarme'} quittiert.`,
+  },
   shelve: {
     open: 'Zurückstellen',
     of: (name) => `${name} zurückstellen`,

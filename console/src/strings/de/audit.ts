@@ -90,6 +90,7 @@ export const auditWords: typeof english = {
     'automation.parameter.update': 'Parameter geändert',
     'automation.parameter.reset': 'Parameter zurückgesetzt',
     'automation.alarm.acknowledge': 'Alarm quittiert',
+    'automation.alarm.acknowledge-many': 'Alarme quittiert',
     'automation.alarm.shelve': 'Alarm zurückgestellt',
     'data_processing.process': 'Prognose berechnet',
     'data_processing.egress': 'Daten an einen entfernten Prozessor gesendet',

@@ -24,6 +24,13 @@ export const alarmWords = {
   acknowledge: 'Acknowledge',
   acknowledgeOf: (name: string) => `Acknowledge ${name}`,
   acknowledged: (name: string) => `${name}: acknowledged.`,
+  acknowledgeAll: {
+    open: 'Acknowledge all…',
+    title: (n: number) => `Acknowledge ${n} alarms?`,
+    lead: 'Alarms whose condition still holds stay in the list.',
+    submit: 'Acknowledge all',
+    done: (n: number) => `${n} ${n === 1 ? 'alarm' : 'alarms'} acknowledged.`,
+  },
   shelve: {
     open: 'Shelve',
     of: (name: string) => `Shelve ${name}`,

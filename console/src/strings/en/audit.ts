@@ -88,6 +88,7 @@ export const auditWords = {
     'automation.parameter.update': 'Changed a parameter',
     'automation.parameter.reset': 'Reset a parameter',
     'automation.alarm.acknowledge': 'Acknowledged an alarm',
+    'automation.alarm.acknowledge-many': 'Acknowledged alarms',
     'automation.alarm.shelve': 'Shelved an alarm',
     'data_processing.process': 'Ran a forecast',
     'data_processing.egress': 'Sent data to a remote processor',
