@@ -55,17 +55,20 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
   });
 
   /** A rule of its own for each test, open in a page of its own. */
-  async function opened(): Promise<Visit & { id: number; wires: () => Promise<string[]> }> {
+  async function opened(
+    flow_json: object = flow,
+    last = 'spare',
+  ): Promise<Visit & { id: number; wires: () => Promise<string[]> }> {
     const made = await service.command('POST', '/rules', { name: `Drawing ${Math.random()}` });
     const id = Number(made.body['data']?.['id']);
     const stored = await service.command('PUT', `/rules/${id}`, {
       trigger_config: { type: 'interval', interval_ms: 1000 },
-      flow_json: flow,
+      flow_json,
     });
     expect(stored.status, stored.text).toBe(200);
     const visited = await visit(browser, service, { width: 1900 });
     await openRule(visited.page, service, id);
-    await drawn(visited.page, 'spare').waitFor();
+    await drawn(visited.page, last).waitFor();
     const wires = async (): Promise<string[]> => {
       const ids = await visited.page
         .locator('.react-flow__edge')
@@ -223,6 +226,31 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     expect(await wires()).toEqual(passing);
     await field.press('y');
     await expect.poll(wires).toEqual(but(['decide:fuller>stop'], ['decide:fully>stop']));
+    await context.close();
+  });
+
+  test('a large flow opens at its start, and all of its nodes and wires follow', async () => {
+    const steps = Array.from({ length: 60 }, (_, index) => `s${index}`);
+    const step = (id: string, index: number) =>
+      node(id, 'calculation', at(index + 1), {
+        assignments: [{ name: `v${index}`, expression: '1 / 2' }],
+        wires: { default: [steps[index + 1] ?? 'end'] },
+      });
+    const nodes = [
+      node('start', 'start', at(0), { wires: { default: steps.slice(0, 1) } }),
+      ...steps.map(step),
+      node('end', 'end', at(61), { wires: {} }),
+    ];
+    const { page, context, wires, complaints } = await opened({ nodes, edges: [] }, 'end');
+    await expect.poll(async () => (await wires()).length).toBe(61);
+    expect(await page.locator('[data-node]').count()).toBe(62);
+    const [start, first] = [await drawn(page, 'start').boundingBox(), await drawn(page, 's0').boundingBox()];
+    const canvas = await page.getByTestId('canvas').boundingBox();
+    for (const box of [start, first]) {
+      expect(Number(box?.x)).toBeGreaterThan(Number(canvas?.x));
+      expect(Number(box?.x) + Number(box?.width)).toBeLessThan(Number(canvas?.x) + Number(canvas?.width));
+    }
+    expect(complaints).toEqual([]);
     await context.close();
   });
 

@@ -7,7 +7,8 @@ import { attempts, best, frames } from '../console/frames.ts';
 import type { TestService } from '../e2e/running-service.ts';
 
 const interactiveMsMax = 1500;
-const openMsMax = 1000;
+const openMsMax = 400;
+const wholeMsMax = 1000;
 const frameMsMax = 50;
 
 /** Start, 148 nodes in ranks of four, end. */
@@ -74,7 +75,7 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
     await context.close();
   });
 
-  test('a flow of 150 nodes opens within 1 s, and is panned and dragged without a frame over 50 ms', async () => {
+  test('a flow of 150 nodes opens within 400 ms, is whole within 1 s, and is panned and dragged without a frame over 50 ms', async () => {
     const { page, context } = await visit(browser, service);
     await page.getByRole('link', { name: 'Large' }).waitFor();
     // The editor's code is there, as it is after the first rule that one opens.
@@ -84,17 +85,20 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
     await page.getByRole('link', { name: 'Large' }).waitFor();
     // The best of several: what else runs on the machine is not what is measured.
     const opens: number[] = [];
+    const wholes: number[] = [];
     for (let count = 0; count < attempts; count++) {
+      const opened = page.evaluate(openedAfterClick);
       const startedMs = performance.now();
       await page.getByRole('link', { name: 'Large' }).click();
+      opens.push(await opened);
       await page.locator('[data-node="end"]').waitFor();
-      opens.push(performance.now() - startedMs);
+      wholes.push(performance.now() - startedMs);
       expect(await page.locator('[data-node]').count()).toBe(150);
       if (count === attempts - 1) break;
       await page.getByRole('link', { name: 'All rules' }).click();
       await page.getByRole('link', { name: 'Large' }).waitFor();
     }
-    const openMs = Math.min(...opens);
+    const [openMs, wholeMs] = [Math.min(...opens), Math.min(...wholes)];
 
     const pan = await best(() =>
       frames(page, async () => {
@@ -107,7 +111,7 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
       }),
     );
     // One that is in sight: the flow opens at its start, at a size that can be read.
-    const node = page.locator('[data-node="n1_1"]');
+    const node = page.locator('[data-node="n0_1"]');
     let movedPx = Number.POSITIVE_INFINITY;
     const dragged = await best(async () => {
       const before = await placeOf(node);
@@ -122,12 +126,13 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
       return longest;
     });
     process.stderr.write(
-      `150 nodes: open ${Math.round(openMs)} ms, slowest frame panning ${pan.toFixed(1)} ms, dragging ${dragged.toFixed(1)} ms\n`,
+      `150 nodes: open ${Math.round(openMs)} ms, whole ${Math.round(wholeMs)} ms, slowest frame panning ${pan.toFixed(1)} ms, dragging ${dragged.toFixed(1)} ms\n`,
     );
     // The node went along each time, and the draft has it.
     expect(movedPx).toBeGreaterThan(60);
     expect(await page.getByTestId('dirty').innerText()).toBe('Unsaved changes');
     expect(openMs).toBeLessThan(openMsMax);
+    expect(wholeMs).toBeLessThan(wholeMsMax);
     expect(pan).toBeLessThan(frameMsMax);
     expect(dragged).toBeLessThan(frameMsMax);
     await context.close();
@@ -139,4 +144,20 @@ async function placeOf(node: Locator): Promise<{ x: number; y: number }> {
   const box = await node.boundingBox();
   if (box === null) throw new Error('the node is not shown');
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+/** Milliseconds from the next click until the part of the flow around its start is painted. */
+function openedAfterClick(): Promise<number> {
+  return new Promise((resolve) => {
+    const onClick = (): void => {
+      const startedMs = performance.now();
+      const watch = new MutationObserver(() => {
+        if (document.querySelector('[data-opened="true"] [data-node="start"]') === null) return;
+        watch.disconnect();
+        requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - startedMs)));
+      });
+      watch.observe(document, { childList: true, subtree: true, attributes: true });
+    };
+    document.addEventListener('click', onClick, { once: true, capture: true });
+  });
 }

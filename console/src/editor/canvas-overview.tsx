@@ -3,26 +3,30 @@ import { ControlButton, Controls, MiniMap, useNodesInitialized, useReactFlow, us
 import { useCallback, useEffect, useRef } from 'react';
 import { FitIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
-import { type Box, boundsOf, openingView } from './canvas-view.ts';
+import { type Box, boundsOf, openingView, usualSize } from './canvas-view.ts';
+import { drawnFlow, useDraftStore } from './draft-store.ts';
 import type { CanvasNode } from './flow-node.tsx';
 
 const words = t.editor;
 
 function boxOf({ position, measured }: Pick<CanvasNode, 'position' | 'measured'>): Box {
-  return { ...position, width: measured?.width ?? 0, height: measured?.height ?? 0 };
+  return { ...position, ...usualSize, ...measured };
 }
 
 /** Shows the flow from its start on, at a readable size. */
 export function useShowFlow(): () => Promise<void> {
   const reactFlow = useReactFlow<CanvasNode>();
+  const store = useDraftStore();
   return useCallback(async () => {
-    const nodes = reactFlow.getNodes();
+    const drawn = new Map(reactFlow.getNodes().map((node) => [node.id, node]));
     const pane = document.querySelector('[data-testid="canvas"]')?.getBoundingClientRect();
+    const { nodes } = drawnFlow(store.state().history.present);
     if (nodes.length === 0 || pane === undefined || pane.width === 0) return;
-    const start = nodes.find(({ data }) => data.node.type === 'start');
-    const view = openingView(nodes.map(boxOf), start === undefined ? undefined : boxOf(start), pane);
+    const boxes = new Map(nodes.map((node) => [node, boxOf(drawn.get(node.id) ?? node)]));
+    const start = nodes.find(({ type }) => type === 'start');
+    const view = openingView([...boxes.values()], start && boxes.get(start), pane);
     await reactFlow.setViewport(view);
-  }, [reactFlow]);
+  }, [reactFlow, store]);
 }
 
 /** Tells when the opening view is set: until then nobody should see, or point at, nodes that are about to move. */

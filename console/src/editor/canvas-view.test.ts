@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Box, boundsOf, openingView, readableZoom, wireDirection } from './canvas-view.ts';
+import { type Box, boundsOf, fromStart, openingView, readableZoom, wireDirection } from './canvas-view.ts';
 import { newDocument } from './flow-document.ts';
 
 const box = fc.record({
@@ -33,6 +33,16 @@ describe('the opening view', () => {
       }),
     );
   });
+});
+
+test('a large flow is drawn from its start outwards', () => {
+  const flow = newDocument();
+  const [start, end] = flow.nodes;
+  if (start === undefined || end === undefined) throw new Error('a new flow has two nodes');
+  const place = (id: string, x: number) => ({ ...end, id, position: { x, y: 0 } });
+  const nodes = [place('far', 900), place('left', -100), { ...start, position: { x: 0, y: 0 } }, place('right', 300)];
+  expect(fromStart({ ...flow, nodes }).map(({ id }) => id)).toEqual([start.id, 'left', 'right', 'far']);
+  expect(fromStart({ ...flow, nodes: [] })).toEqual([]);
 });
 
 test('a flow leads down where most of its wires do', () => {

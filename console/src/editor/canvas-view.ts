@@ -1,10 +1,13 @@
 /** Where the canvas opens: the whole flow where its text stays readable, else the part around its start. */
-import { type FlowDocument, nodeOf, type Position, wiresOf } from './flow-document.ts';
+import { type FlowDocument, type FlowNode, nodeOf, type Position, wiresOf } from './flow-document.ts';
 
 export interface Box extends Position {
   readonly width: number;
   readonly height: number;
 }
+
+/** About the size of a node that was not drawn yet. */
+export const usualSize = { width: 240, height: 90 };
 
 export type Pane = Pick<Box, 'width' | 'height'>;
 export type DrawnDirection = 'right' | 'down';
@@ -45,6 +48,13 @@ export function openingView(boxes: readonly Box[], start: Box | undefined, pane:
     y: offset(bounds.y, bounds.height, y, height, pane.height),
     zoom,
   };
+}
+
+/** The nodes from the start of the flow outwards. */
+export function fromStart({ nodes }: FlowDocument): FlowNode[] {
+  const { x, y } = (nodes.find(({ type }) => type === 'start') ?? nodes[0])?.position ?? { x: 0, y: 0 };
+  const distance = ({ position }: FlowNode): number => Math.hypot(position.x - x, position.y - y);
+  return nodes.toSorted((one, other) => distance(one) - distance(other));
 }
 
 /** Which way most wires lead. */

@@ -18,7 +18,7 @@ import { t } from '../strings/index.ts';
 import classes from './canvas.module.css';
 import { AddingPalette, useAdding } from './canvas-adding.tsx';
 import { CanvasControls, FlowMap } from './canvas-overview.tsx';
-import { wireDirection } from './canvas-view.ts';
+import { fromStart, wireDirection } from './canvas-view.ts';
 import { type CanvasWire, DrawnWire, drawnWires, type WireTools, wireUnder } from './canvas-wires.tsx';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { moveNodes } from './edit-flow.ts';
@@ -41,8 +41,35 @@ const dragThresholdPx = 3;
 /** So far out that a flow of hundreds of nodes is seen whole. */
 const zoom = { min: 0.05, max: 2 };
 
+/** Larger flows open with about as many nodes as a screen holds at a readable size, and then so many follow in each frame. */
+const wholeNodes = 40;
+const firstNodes = 24;
+const nodesPerFrame = 40;
+
+/** The nodes that are drawn by now, from the start of the flow outwards; null for all of them. */
+function useDrawnPart(flow: FlowDocument, isOpened: boolean): ReadonlySet<string> | null {
+  const [count, setCount] = useState(flow.nodes.length > wholeNodes ? firstNodes : wholeNodes);
+  const isWhole = count >= flow.nodes.length;
+  useEffect(() => {
+    if (isWhole || !isOpened) return undefined;
+    const frame = requestAnimationFrame(() => setCount(count + nodesPerFrame));
+    return () => cancelAnimationFrame(frame);
+  }, [count, isWhole, isOpened]);
+  return useMemo(
+    () =>
+      isWhole
+        ? null
+        : new Set(
+            fromStart(flow)
+              .slice(0, count)
+              .map(({ id }) => id),
+          ),
+    [flow, count, isWhole],
+  );
+}
+
 /** The nodes as they are drawn, and what the person does to them on the canvas. */
-function useDrawnNodes(flow: FlowDocument) {
+function useDrawnNodes(flow: FlowDocument, part: ReadonlySet<string> | null) {
   const { problems, selected, select } = useEditor();
   const store = useDraftStore();
   const [nodes, setNodes, applyChanges] = useNodesState<CanvasNode>([]);
@@ -50,8 +77,8 @@ function useDrawnNodes(flow: FlowDocument) {
   const isDragging = useRef(false);
 
   useEffect(() => {
-    setNodes((before) => drawnNodes(flow, before, selected, problems));
-  }, [flow, selected, problems, setNodes]);
+    setNodes((before) => drawnNodes(flow, part, before, selected, problems));
+  }, [flow, part, selected, problems, setNodes]);
 
   const onNodesChange: OnNodesChange<CanvasNode> = useCallback(
     (changes) => {
@@ -79,15 +106,19 @@ function useDrawnNodes(flow: FlowDocument) {
 }
 
 /** The wires as they are drawn, which of them is selected, and which a dragged node is held over. */
-function useDrawnWires(flow: FlowDocument, tools: WireTools) {
+function useDrawnWires(flow: FlowDocument, part: ReadonlySet<string> | null, tools: WireTools) {
   const { readOnly } = useEditor();
   const run = useShownRun();
   const [selected, setSelected] = useState<string | null>(null);
   const [under, setUnder] = useState<FlowWire | null>(null);
   const taken = useMemo(() => (run === null ? null : takenEdges(run, flow)), [run, flow]);
-  const wires = useMemo(
+  const all = useMemo(
     () => drawnWires(flow, { taken, selected, under, tools: readOnly ? null : tools }),
     [flow, taken, selected, under, tools, readOnly],
+  );
+  const wires = useMemo(
+    () => (part === null ? all : all.filter(({ source, target }) => part.has(source) && part.has(target))),
+    [all, part],
   );
   const onEdgesChange: OnEdgesChange<CanvasWire> = useCallback((changes) => {
     for (const change of changes)
@@ -137,6 +168,7 @@ export function Canvas() {
   const [isOpened, setOpened] = useState(false);
   const onOpened = useCallback(() => setOpened(true), []);
   const flow = drawnFlow(history.present);
+  const part = useDrawnPart(flow, isOpened);
   const { adding, openOnWire, onConnectEnd, close, choose } = useAdding(frame);
   const remove = useCallback(
     ({ source, output, target }: FlowWire) =>
@@ -144,8 +176,8 @@ export function Canvas() {
     [store],
   );
   const tools = useMemo(() => ({ onInsert: openOnWire, onRemove: remove }), [openOnWire, remove]);
-  const { wires, onEdgesChange, setUnder } = useDrawnWires(flow, tools);
-  const { nodes, onNodesChange, isDragging } = useDrawnNodes(flow);
+  const { wires, onEdgesChange, setUnder } = useDrawnWires(flow, part, tools);
+  const { nodes, onNodesChange, isDragging } = useDrawnNodes(flow, part);
   const { onDrag, onDragStop } = useDragging(frame, wires, setUnder);
   const onConnect = ({ source, sourceHandle, target }: Connection): void =>
     store.editFlow((document) => connect(document, source, sourceHandle ?? 'default', target));
@@ -212,13 +244,15 @@ function withoutParts(document: FlowDocument, gone: readonly CanvasNode[], cut: 
 /** Drawn nodes; those that did not change are the same objects, so that nothing is drawn twice. */
 function drawnNodes(
   flow: FlowDocument,
+  part: ReadonlySet<string> | null,
   before: readonly CanvasNode[],
   selected: ReadonlySet<string>,
   problems: Parameters<typeof nodeAria>[1],
 ): CanvasNode[] {
   const known = new Map(before.map((node) => [node.id, node]));
   const direction = wireDirection(flow);
-  return flow.nodes.map((node): CanvasNode => {
+  const wanted = part === null ? flow.nodes : flow.nodes.filter(({ id }) => part.has(id));
+  return wanted.map((node): CanvasNode => {
     const old = known.get(node.id);
     const isSelected = selected.has(node.id);
     const ariaLabel = nodeAria(node, problems);

@@ -1,7 +1,7 @@
 /** Automatic layout: ranks by the wires, from left to right or downwards, whichever shows more of the flow. */
 import dagre from '@dagrejs/dagre';
 import { isFields } from '../../../src/rules/issues.ts';
-import { boundsOf, type DrawnDirection, fittingZoom, type Pane } from './canvas-view.ts';
+import { boundsOf, type DrawnDirection, fittingZoom, type Pane, usualSize } from './canvas-view.ts';
 import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
 
 export interface Size {
@@ -10,7 +10,6 @@ export interface Size {
 }
 
 const gap = { rank: 64, node: 32 };
-const usual: Size = { width: 240, height: 90 };
 
 /** Places by node id; `sizes` are those on the screen, where they are known. */
 export function layoutOf(
@@ -20,7 +19,7 @@ export function layoutOf(
 ): ReadonlyMap<string, Position> {
   const [right, down] = (['right', 'down'] as const).map((direction) => {
     const places = placesOf(document, sizes, direction);
-    const boxes = [...places].map(([id, place]) => ({ ...place, ...(sizes.get(id) ?? usual) }));
+    const boxes = [...places].map(([id, place]) => ({ ...place, ...(sizes.get(id) ?? usualSize) }));
     return { places, zoom: fittingZoom(boundsOf(boxes), pane) };
   });
   if (right === undefined || down === undefined || document.nodes.length === 0) return new Map();
@@ -35,7 +34,7 @@ function placesOf(
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: direction === 'right' ? 'LR' : 'TB', ranksep: gap.rank, nodesep: gap.node });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of document.nodes) graph.setNode(id, { ...(sizes.get(id) ?? usual) });
+  for (const { id } of document.nodes) graph.setNode(id, { ...(sizes.get(id) ?? usualSize) });
   for (const node of document.nodes)
     for (const target of Object.values(wiresOf(node)).flat()) if (graph.hasNode(target)) graph.setEdge(node.id, target);
   dagre.layout(graph);
