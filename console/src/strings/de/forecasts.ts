@@ -84,7 +84,7 @@ export const forecastWords: typeof english = {
   },
   kept: {
     title: 'Ausgegebene Prognosen',
-    none: 'Für diese Aufgabe ist noch keine Prognose aufbewahrt. Aufbewahrt wird, wenn ihre Route keep_results setzt.',
+    none: 'Für diese Aufgabe ist noch keine Prognose aufbewahrt. Setzt ihre Route keep_results, wird jeder Lauf aufbewahrt: der hier gestartete und der nach Zeitplan.',
     slider: 'Ausgegebene Prognose',
     issued: (when, n, total) => `Daten bis ${when}: ${n} von ${total} der letzten 14 Tage`,
     unavailable: (code) => `Es gab keine Prognose: ${code}.`,

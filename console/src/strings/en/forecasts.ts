@@ -84,7 +84,7 @@ export const forecastWords = {
   },
   kept: {
     title: 'Issued forecasts',
-    none: 'No forecast of this task is kept yet. Forecasts are kept if its route sets keep_results.',
+    none: 'No forecast of this task is kept yet. If its route sets keep_results, every run is kept: those started here and those of its schedule.',
     slider: 'Issued forecast',
     issued: (when: string, n: number, total: number) => `Data up to ${when}: ${n} of ${total} in the last 14 days`,
     unavailable: (code: string) => `No forecast was available: ${code}.`,
