@@ -31,18 +31,18 @@ describe.each(engines)('the full check on %s', (engine) => {
   afterEach(() => trail.close());
 
   /** A clock on which pauses take no time; what was asked for is summed. */
-  const impatient = () => {
+  const impatient = (inPause: () => Promise<void> = async () => undefined) => {
     let pausedMs = 0;
     const after = (ms: number, task: () => void) => {
       pausedMs += ms;
-      systemClock.soon(task);
+      void inPause().then(() => systemClock.soon(task));
       return { cancel: () => undefined };
     };
     return { clock: { ...trail.clock, after }, paused: () => pausedMs };
   };
   const signer = () => testSigner(trail, { key });
-  const checked = async (of = signer()) => {
-    const { clock } = impatient();
+  const checked = async (of = signer(), inPause?: () => Promise<void>) => {
+    const { clock } = impatient(inPause);
     const parts = { database: trail.database, clock, log: silentLog, limits: auditLimits, breaks: of.breaks };
     await new FullCheck({ ...parts, key: keyName(key.publicKey), heads: () => of.checkpointer.heads() }).check();
     return of.breaks.list();
@@ -77,6 +77,22 @@ describe.each(engines)('the full check on %s', (engine) => {
     await of.checkpointer.cover(owner);
     expect(of.breaks.list()).toEqual([]);
     expect(await checked(of)).toMatchObject([{ origin: 'setpoint/test/tenant-1/project-1/events', sequence }]);
+  });
+
+  test('[audit §7] accuses nobody of what was recorded and signed while it looks', async () => {
+    const access = { ...owner, log: 'access' } as const;
+    await fillTrail(trail, 700);
+    await fillTrail(trail, 3, 'access');
+    const of = signer();
+    for (const each of [owner, access]) await of.checkpointer.cover(each);
+    const found = await checked(of, async () => {
+      for (const each of [owner, access]) {
+        await fillTrail(trail, 2, each.log);
+        await of.checkpointer.cover(each);
+      }
+    });
+    expect(found).toEqual([]);
+    expect(of.checkpointer.signedSize(access)).toBeGreaterThan(3);
   });
 
   test('[audit §7] works a twentieth of the time', async () => {

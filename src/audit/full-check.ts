@@ -70,12 +70,17 @@ export class FullCheck {
 
   /** Every chain once. */
   async check(): Promise<void> {
-    const chains = await this.#parts.database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
-    for (const chain of chains) await this.#checkChain(chain);
+    const chains = this.#parts.database.query.selectFrom('audit_chain').orderBy('chain_id');
+    for (const { chain_id: chainId } of await chains.select('chain_id').execute()) {
+      // First what is signed, then the chain: the service goes on recording and signing, and a chain is never shorter than before.
+      const heads = this.#parts.heads();
+      const chain = await chains.selectAll().where('chain_id', '=', chainId).executeTakeFirst();
+      if (chain !== undefined) await this.#checkChain(chain, heads);
+    }
   }
 
-  async #checkChain(chain: AuditChainRow): Promise<void> {
-    const { log, breaks, database } = this.#parts;
+  async #checkChain(chain: AuditChainRow, heads: readonly RootAnchor[]): Promise<void> {
+    const { log, breaks, database, key } = this.#parts;
     const owner = ownerOf(chain);
     const marked = await this.#marks(chain);
     const problems: string[] = [];
@@ -83,7 +88,9 @@ export class FullCheck {
     const origin = trees.at(-1)?.origin;
     // Its first checkpoint begins the tree, and looks at every event.
     if (origin === undefined) return;
-    const verifier = new ChainVerifier({ ...chain, owner, marks: marked, trees }, this.#evidence(trees), problems);
+    const roots = heads.filter(({ origin: signed }) => trees.some((tree) => tree.origin === signed));
+    const evidence: Evidence = { anchors: [], roots, trusted: new Set([key]), problems: [] };
+    const verifier = new ChainVerifier({ ...chain, owner, marks: marked, trees }, evidence, problems);
     await this.#feed(verifier, chain, trees);
     const broken = verifier.finish().find((part) => part.broken !== null && part.acknowledgedBy === null)?.broken;
     const wrong = broken ?? problems.map((reason) => ({ sequence: 1, reason }))[0];
@@ -147,11 +154,6 @@ export class FullCheck {
       .execute();
     const widest = rows.filter(({ tile }, at) => rows[at - 1]?.tile !== tile);
     return widest.map(({ tile, hashes }) => ({ from: tile * tileWidth, hashes: splitHashes(hashes) }));
-  }
-
-  #evidence(trees: readonly StoredTree[]): Evidence {
-    const roots = this.#parts.heads().filter(({ origin }) => trees.some((tree) => tree.origin === origin));
-    return { anchors: [], roots, trusted: new Set([this.#parts.key]), problems: [] };
   }
 
   async #marks(chain: AuditChainRow) {
