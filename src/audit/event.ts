@@ -27,7 +27,7 @@ export interface AuditScope {
 }
 
 const identifier = /^[A-Za-z0-9._:-]{1,128}$/;
-const longIdentifier = /^[A-Za-z0-9._:-]{8,128}$/;
+export const longIdentifier = /^[A-Za-z0-9._:-]{8,128}$/;
 
 /**
  * Whether the entry fits the item's grammar. A subject's id may be any text that an identity provider gave, if it

@@ -46,7 +46,12 @@ export const succeeded = (data: unknown): { success: true; data: unknown } => ({
 export const notLoaded = (ruleId: number): Fault =>
   new Fault('engine-unavailable', `rule ${ruleId} is stored but not loaded: reload the scheduler`);
 export const etag = (revision: number): string => `"${revision}"`;
-export const ruleIdParameter = (context: CallContext): number => Number(context.params['id']);
+/** No rule has an id that is no safe integer: rounded, it might be that of another one. */
+export function ruleIdParameter({ params }: CallContext): number {
+  const id = Number(params['id']);
+  if (!Number.isSafeInteger(id)) throw new Fault('not-found', `rule ${params['id']} not found`);
+  return id;
+}
 export const ruleResource = (params: Readonly<Record<string, string>>) => ({
   kind: 'automation-rule',
   id: `automation-rule:${params['id'] ?? 'new'}`,

@@ -5,6 +5,7 @@
 import type { Answer, BoundCapability, CallContext, Resolution, Subject } from '../api/capability.ts';
 import type { AuditEntry, AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
+import { recordedId } from '../audit/resource-id.ts';
 import type { Appended } from '../audit/store/chain-store.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -72,7 +73,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     return {
       subject: { kind: subject.kind, subjectId: subject.subjectId },
       action: descriptor.name,
-      resource: { kind: resource.kind, resourceId: resourceId ?? resource.id },
+      resource: { kind: resource.kind, resourceId: recordedId(resource.kind, resourceId ?? resource.id) },
       outcome,
       risk: descriptor.risk,
       confirmation: explicit ? 'explicit' : 'not-required',
@@ -118,8 +119,10 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
 
     async accepted(call, subject, context, resolution) {
       const input = descriptor.secretBody === true ? null : withoutConfirmation(context.body);
-      const details = resolution?.details ?? { input };
-      return parts.audit.append({ ...entry(call, subject, 'accepted', resolution?.resourceId), details });
+      const record = entry(call, subject, 'accepted', resolution?.resourceId);
+      const named = resolution?.resourceId ?? bound.resource(call.params).id;
+      const resource = named === record.resource.resourceId ? {} : { resource: named };
+      return parts.audit.append({ ...record, details: { ...(resolution?.details ?? { input }), ...resource } });
     },
 
     async recordStep(call, subject, resourceId, action, details) {

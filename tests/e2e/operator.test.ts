@@ -4,6 +4,7 @@ import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-s
 import {
   editorFlow,
   runCommand,
+  serviceEnvironment,
   startTestService,
   type TestFolders,
   type TestService,
@@ -13,7 +14,7 @@ import {
 
 const site = (port: number): string => `schema: svc.site.v1
 site: { id: s, name: S, timezone: UTC }
-parameters: { most: { value: 50, unit: kW, min: 0, max: 100 } }
+parameters: { most: { value: 50, unit: kW, min: 0, max: 100 }, "night rate (€/kWh)": { value: 0.2 } }
 channels:
   - { id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 50, timeout_ms: 1000, word_order: big }
 instances:
@@ -185,6 +186,13 @@ describe('[points §7] an actuator in hand', () => {
     expect(await parameter()).toMatchObject({ value: 50, file_value: 50, changed: false });
     expect((await service.command('PUT', '/parameters/most', { value: 60 })).status).toBe(200);
     expect((await service.command('PUT', '/parameters/most', { value: 101 })).status).toBe(422);
+    // [audit §1] A name that no id of a record can hold.
+    const rate = `/parameters/${encodeURIComponent('night rate (€/kWh)')}`;
+    expect((await service.command('PUT', rate, { value: 0.3 })).body['data']).toMatchObject({ value: 0.3 });
+    expect((await service.command('PUT', '/parameters/night%20rate', { value: 0.3 })).status).toBe(404);
+    const exported = runCommand('setpoint', ['audit', 'export'], serviceEnvironment(folders)).stdout;
+    expect(exported).toContain('automation-parameter:night rate (€/kWh)');
+    expect(exported).toMatch(/"resourceId":"automation-parameter:sha256:[0-9a-f]{32}"/);
     expect((await service.command('POST', '/scheduler/reload')).status).toBe(200);
     await service.stop('SIGKILL');
     service = await startTestService(folders);
