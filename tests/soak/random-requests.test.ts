@@ -1,0 +1,69 @@
+/** Thousands of requests that nobody meant, over every operation: each is answered as described, and none is the service's fault. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../../src/testing/world/random.ts';
+import { demoFolders, installRules, startDemo } from '../console/browser.ts';
+import { rulesRun, storageOn } from '../e2e/storage-on.ts';
+import { type DescribedApi, RandomRequests } from './random-requests.ts';
+
+const requests = Number(process.env['REQUESTS'] ?? 15_000);
+const slowMs = 5000;
+
+test.each(['sqlite', 'postgres'] as const)(
+  '[platform §2.1] on %s no request of any form is answered with 5xx, or otherwise than described',
+  { timeout: 1_800_000 },
+  async (engine) => {
+    const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+    const random = seededRandom(seed);
+    const folders = demoFolders();
+    const storage = await storageOn(engine, folders);
+    const limits = 'http: { mutations_per_minute: 1000000, audit_searches_per_minute: 1000000 }\n';
+    appendFileSync(join(folders.config, 'service.yaml'), limits);
+    const service = await startDemo(folders, storage.env);
+    onTestFinished(async () => {
+      await service.stop();
+      await storage.remove();
+      folders.remove();
+    });
+    await rulesRun(service);
+    await installRules(service);
+    const made = new RandomRequests(
+      random,
+      JSON.parse((await service.request('GET', '/openapi.json')).text) as DescribedApi,
+    );
+    const statuses = new Map<number, number>();
+    const operations = new Set<string>();
+    const wrong: string[] = [];
+    for (let count = 0; count < requests && wrong.length < 20; count++) {
+      const { operation, method, path, body, headers } = made.next();
+      const role = random.chance(0.8) ? 'Admin' : 'Viewer';
+      const token = random.chance(0.95) ? await service.token(role) : null;
+      const said = `${method} ${path} ${JSON.stringify(body)?.slice(0, 500)}`;
+      const startedMs = performance.now();
+      try {
+        const { status, text } = await service.request(method, path, { token, headers, body });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status < 300) operations.add(operation);
+        if (status >= 500) wrong.push(`${status} ${said}: ${text.slice(0, 300)}`);
+      } catch (error) {
+        wrong.push(`${said}: ${String(error).slice(0, 500)}`);
+      }
+      if (performance.now() - startedMs > slowMs) wrong.push(`slow: ${said}`);
+    }
+    const errors = service
+      .logs()
+      .split('\n')
+      .filter((line) => /"level":(50|60)/.test(line));
+    console.log(
+      `${engine}, seed ${seed}: ${requests} requests, ${operations.size} operations carried out, statuses ${JSON.stringify(Object.fromEntries(statuses))}`,
+    );
+    expect({ seed, wrong, errors, exited: service.process.exitCode }).toEqual({
+      seed,
+      wrong: [],
+      errors: [],
+      exited: null,
+    });
+    expect(await service.stop()).toBe(0);
+  },
+);
