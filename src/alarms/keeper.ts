@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { createTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
 import { dayMs } from '../base/timestamp.ts';
@@ -57,8 +58,7 @@ export class AlarmKeeper {
   /** Current states of the alarms in these changes. They are stored even if some of the changes are dropped. */
   readonly #unsavedAlarms = new Map<string, AlarmState>();
   #lost = 0;
-  /** One thing after the other. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = createTurn();
   #looking: Repeated | undefined;
   #prunedMs: number | undefined;
   #controlled = false;
@@ -92,7 +92,7 @@ export class AlarmKeeper {
 
   async stop(): Promise<void> {
     this.#looking?.cancel();
-    await this.#turn.catch(() => undefined);
+    await this.#inTurn(async () => undefined);
     // A database that is away cannot note it: the next start finds an end without order, which it was.
     if (this.#controlled && this.#parts.controls()) await this.#parts.store.control(false).catch(() => undefined);
   }
@@ -158,12 +158,6 @@ export class AlarmKeeper {
   async #stored(): Promise<AlarmState[]> {
     const all = await this.#parts.store.all();
     return all.filter(({ id, state, point }) => state !== 'normal' || point === null || this.#defined.has(id));
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 
   async #judge(view: SiteNow): Promise<void> {

@@ -2,6 +2,7 @@
 import { actorOf, type CallContext, type Capability } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import type { InTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import type { FlowLimits } from '../rules/limits.ts';
 import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
@@ -37,6 +38,8 @@ export interface AutomationParts {
   }>;
   /** Makes them the parameters in force. */
   readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
+  /** For whatever changes the parameters in force. */
+  readonly inTurn: InTurn;
   /** Live values now, or null when no consistent copy could be had. */
   readonly snapshot: () => Snapshot | null;
   readonly log: Log;

@@ -178,22 +178,24 @@ function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
     {
       descriptor: automation.reload,
       resource: schedulerResource,
-      async handler() {
-        const before = parts.parameters();
-        const { parameters: after, otherChanges } = await parts.readParameters();
-        // On a shared site the engine may have others than this process had, which another one has told it.
-        const report = await engine.reload(after);
-        parts.useParameters(after);
-        const warnings = otherChanges.map((message) => ({
-          code: 'site-changed',
-          message,
-          hint: 'a reload of the scheduler applies parameters; run `setpoint site reload --confirmed` for the rest',
-        }));
-        return {
-          data: succeeded(warnings.length === 0 ? report : { ...report, warnings }),
-          auditDetails: { before: { parameters: before }, after: { parameters: after }, ...report },
-        };
-      },
+      handler: () => parts.inTurn(() => reload(parts)),
     },
   ];
+}
+
+async function reload(parts: AutomationParts): Promise<Answer> {
+  const before = parts.parameters();
+  const { parameters: after, otherChanges } = await parts.readParameters();
+  // On a shared site the engine may have others than this process had, which another one has told it.
+  const report = await parts.engine.reload(after);
+  parts.useParameters(after);
+  const warnings = otherChanges.map((message) => ({
+    code: 'site-changed',
+    message,
+    hint: 'a reload of the scheduler applies parameters; run `setpoint site reload --confirmed` for the rest',
+  }));
+  return {
+    data: succeeded(warnings.length === 0 ? report : { ...report, warnings }),
+    auditDetails: { before: { parameters: before }, after: { parameters: after }, ...report },
+  };
 }

@@ -5,6 +5,7 @@
  */
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { createTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
 import type { Grant, Override } from '../rules/authority.ts';
@@ -139,7 +140,7 @@ class RestartedEngine implements ContendingEngine {
   #deaths = 0;
   #closed = false;
   /** Reloads run one after the other, so that what the engine holds is always known. */
-  #reloading: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = createTurn();
 
   constructor(parts: EngineClientParts) {
     this.#parts = parts;
@@ -385,12 +386,6 @@ class RestartedEngine implements ContendingEngine {
         if (this.#current === target) this.#clock.after(this.#limits.engine_restart_max_ms, () => this.#loadOn(target));
       });
     });
-  }
-
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#reloading.then(task, task);
-    this.#reloading = result.catch(() => undefined);
-    return result;
   }
 
   #died(target: Running, startedMs: number, reason: string): void {

@@ -1,6 +1,7 @@
 /** Which value of a parameter is in force, and how it is changed [points §9]. */
 import { describe, expect, test } from 'vitest';
 import type { CallContext } from '../api/capability.ts';
+import { createTurn } from '../base/in-turn.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import { overlaid, type ParameterParts, parameterCapabilities } from './parameters.ts';
 
@@ -13,6 +14,8 @@ function setup() {
   const stored = new Map<string, number>();
   let current = overlaid(inFile, stored);
   const reloads: unknown[] = [];
+  /** What the next reads wait for, the last one first. */
+  const read: (() => Promise<void>)[] = [];
   const engine = { reload: async (parameters: unknown) => void reloads.push(parameters) };
   const parts = {
     engine,
@@ -22,13 +25,18 @@ function setup() {
       remove: async (name: string) => void stored.delete(name),
     },
     parameters: () => current,
-    readParameters: async () => ({ parameters: overlaid(inFile, stored), otherChanges: [] }),
+    readParameters: async () => {
+      const parameters = overlaid(inFile, stored);
+      await read.pop()?.();
+      return { parameters, otherChanges: [] };
+    },
+    inTurn: createTurn(),
     useParameters: (parameters: typeof current) => void (current = parameters),
   } as unknown as ParameterParts;
   const [update, reset] = parameterCapabilities(parts);
   const call = async (which: typeof update, name: string, body: unknown = {}) =>
     which?.handler({ params: { name }, body } as unknown as CallContext);
-  return { stored, reloads, call, update, reset, current: () => current };
+  return { stored, reloads, read, call, update, reset, current: () => current };
 }
 
 describe('[points §9] parameters', () => {
@@ -45,6 +53,19 @@ describe('[points §9] parameters', () => {
       auditDetails: { before: { value: 80 }, after: { value: 50 } },
     });
     expect(stored.size).toBe(0);
+  });
+
+  test('of two changes at once none undoes the other, whatever is read first', async () => {
+    const { reloads, read, call, update, current } = setup();
+    let release = (): void => undefined;
+    read.push(() => new Promise((resolve) => (release = resolve)));
+    const slow = call(update, 'limit', { value: 80 });
+    const quick = call(update, 'free', { value: 2 });
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    release();
+    await Promise.all([slow, quick]);
+    expect(current()).toMatchObject({ limit: { value: 80 }, free: { value: 2 } });
+    expect(reloads.at(-1)).toMatchObject({ limit: { value: 80 }, free: { value: 2 } });
   });
 
   test('a value at the edge of the range is taken, one beyond it and an unknown name change nothing', async () => {

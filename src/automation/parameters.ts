@@ -25,7 +25,7 @@ function isWithin(value: number, { min = value, max = value }: Parameter): boole
 }
 
 export interface ParameterParts
-  extends Pick<AutomationParts, 'engine' | 'parameters' | 'readParameters' | 'useParameters'> {
+  extends Pick<AutomationParts, 'engine' | 'parameters' | 'readParameters' | 'useParameters' | 'inTurn'> {
   readonly stored: ParameterStore;
 }
 
@@ -36,8 +36,16 @@ const resource = (params: Readonly<Record<string, string>>) => ({
 
 export function parameterCapabilities(parts: ParameterParts): HandledCapability[] {
   return [
-    { descriptor: automation.parameterUpdate, resource, handler: (context) => update(parts, context) },
-    { descriptor: automation.parameterReset, resource, handler: (context) => reset(parts, context) },
+    {
+      descriptor: automation.parameterUpdate,
+      resource,
+      handler: (context) => parts.inTurn(() => update(parts, context)),
+    },
+    {
+      descriptor: automation.parameterReset,
+      resource,
+      handler: (context) => parts.inTurn(() => reset(parts, context)),
+    },
   ];
 }
 

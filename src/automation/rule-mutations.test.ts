@@ -95,6 +95,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       parameters: () => site.parameters,
       readParameters: () => Promise.resolve({ parameters: site.parameters, otherChanges: [] }),
       useParameters: () => undefined,
+      inTurn: (work) => work(),
       snapshot: () => null,
       log: silentLog,
     });

@@ -12,6 +12,7 @@ import type { Backtests } from '../backtest/backtests.ts';
 import { backtestCapabilities } from '../backtest/capabilities.ts';
 import { systemClock } from '../base/clock.ts';
 import { sha256Hex } from '../base/digest.ts';
+import { createTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import { operatorCapabilities } from '../operator/capabilities.ts';
@@ -77,8 +78,8 @@ function ruleHandlers(parts: HandlerParts) {
     const read = await readSiteNow(config);
     return { parameters: overlaid(read.parameters, await stored.all()), otherChanges: otherChanges(site(), read) };
   };
-  const { current, use } = parameters;
-  const changes = { engine: role.engine, parameters: current, readParameters, useParameters: use, stored };
+  const { current, use, inTurn } = parameters;
+  const changes = { engine: role.engine, parameters: current, readParameters, useParameters: use, inTurn, stored };
   const automation: AutomationParts = {
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
@@ -93,6 +94,7 @@ function ruleHandlers(parts: HandlerParts) {
     parameters: parameters.current,
     readParameters,
     useParameters: parameters.use,
+    inTurn: parameters.inTurn,
     snapshot: snapshotReader(site, memory),
     log,
   };
@@ -143,6 +145,7 @@ export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick
 }
 
 /** The parameters that rules see now, and the catalogue with them. */
+/** What changes them goes one after the other, from what it reads to what it puts in force: none undoes another. */
 export function parametersInForce(site: ReadSite, initial: Readonly<Record<string, Parameter>>) {
   let current = initial;
   const catalogueOf = () => madeOfSite(site, (now) => siteCatalogue({ ...now, parameters: current }));
@@ -150,6 +153,7 @@ export function parametersInForce(site: ReadSite, initial: Readonly<Record<strin
   return {
     current: () => current,
     catalogue: () => catalogue(),
+    inTurn: createTurn(),
     use(parameters: Readonly<Record<string, Parameter>>): void {
       current = parameters;
       catalogue = catalogueOf();

@@ -52,9 +52,6 @@ const nothing: SiteChanges = {
 
 export function siteReload(parts: ReloadParts): SiteReload {
   const { site, parameters, log } = parts;
-  /** One after the other. */
-  let turn: Promise<unknown> = Promise.resolve();
-
   const reload = async () => {
     const { next, changes, parameters: inForce } = await found(parts);
     if (next === null) throw invalidSite(changes.issues);
@@ -76,11 +73,7 @@ export function siteReload(parts: ReloadParts): SiteReload {
   };
   return {
     changes: async () => (await found(parts)).changes,
-    reload() {
-      const result = turn.then(reload, reload);
-      turn = result.catch(() => undefined);
-      return result;
-    },
+    reload: () => parameters.inTurn(reload),
   };
 }
 

@@ -4,6 +4,7 @@ import { type Answer, type CallContext, type HandledCapability, success } from '
 import { site as descriptors } from '../api/site.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { Fault } from '../base/fault.ts';
+import { createTurn } from '../base/in-turn.ts';
 import type { Site } from '../site/site.ts';
 import type { Changed } from '../site/site-change.ts';
 import { textDifference, withPoints } from '../site/site-edit.ts';
@@ -40,12 +41,7 @@ const siteResource = () => ({ kind: 'automation-site', id: 'automation-site' });
 
 export function siteCapabilities(parts: SiteOperatorParts): HandledCapability[] {
   /** Changes of the file, one after the other: the next one begins with what the last one wrote. */
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = (work: () => Promise<Answer>): Promise<Answer> => {
-    const result = turn.then(work, work);
-    turn = result.catch(() => undefined);
-    return result;
-  };
+  const inTurn = createTurn();
   return [
     { descriptor: descriptors.changes, resource: siteResource, handler: () => changes(parts) },
     { descriptor: descriptors.reload, resource: siteResource, handler: () => reload(parts) },

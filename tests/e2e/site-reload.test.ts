@@ -179,3 +179,22 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   await Promise.all([third, fourth].map((each) => service.command('POST', '/site/points', each ?? {})));
   expect((await changes())?.['points']).toEqual({ added: ['2:measurement:3', '2:measurement:4'], changed: [] });
 });
+
+test('[points §9] a parameter that is changed while a site file is taken up keeps its new value', async () => {
+  const floor = async (): Promise<unknown> =>
+    (await service.read('/instances')).body['data']?.['parameters']?.[0]?.['value'];
+  const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');
+  for (let round = 1; round <= 8; round++) {
+    write(text.replace(/max: 40\b/, `max: ${100 + round}`));
+    const change = async (value: number, afterMs: number): Promise<number> => {
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      return (await service.command('PUT', '/parameters/floor', { value })).status;
+    };
+    // Before it, while it is read, and while the engine is started again.
+    const taken = await Promise.all([change(round, 0), reload(), change(10 * round, 5), change(100 * round, 60)]);
+    expect(taken.map((each) => (typeof each === 'number' ? each : each.status))).toEqual([200, 200, 200, 200]);
+    expect(await floor()).toBe(100 * round);
+    expect((await service.command('POST', '/scheduler/reload')).status).toBe(200);
+    expect(await floor()).toBe(100 * round);
+  }
+});

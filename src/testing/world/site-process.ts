@@ -20,6 +20,7 @@ import { createRuleStore, type RuleStore } from '../../automation/store/rule-sto
 import { createRunReader, createRunStore, type RunStore } from '../../automation/store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../../automation/store/runtime-database.ts';
 import { Fault } from '../../base/fault.ts';
+import { createTurn } from '../../base/in-turn.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { type DeviceLayer, startDeviceLayer } from '../../devices/device-layer.ts';
@@ -307,6 +308,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
     flowLimits,
     tickIntervalMs: 100,
     requireTests: false,
+    inTurn: createTurn(),
     store,
     revisions,
     runs: createRunReader(runtime),

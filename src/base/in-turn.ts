@@ -1,0 +1,11 @@
+/** Work that must not overlap: each piece begins when the one before it has ended, however that ended. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createTurn(): InTurn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work, work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}
