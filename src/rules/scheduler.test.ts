@@ -194,6 +194,30 @@ describe('[rules §6.1] the event path and the tick path give the same decisions
   });
 });
 
+test('[rules §3.2] a point that is lost between a start and its first tick has a gap, whatever ran before that tick', () => {
+  const rule = scheduled(1, onChange([1, 2], 0, null));
+  const stored = {
+    last_scheduled: 0,
+    last_trigger: 0,
+    last_acted: null,
+    points: [1, 2].map((point) => ({ key: `1:measurement:${point}`, last: 5, gap: false })),
+  };
+  for (const isScheduled of [true, false]) {
+    const scheduler = createScheduler(unlimited);
+    scheduler.change([rule], []);
+    scheduler.restoreState(1, stored, true, 0, 0);
+    // By hand, or because the other point changed.
+    if (isScheduled) scheduler.observe(1, 6, true, 10);
+    const ran = testSnapshot([5, isScheduled ? 6 : 5], 10);
+    expect(scheduler.due(ran, 'event')).toHaveLength(isScheduled ? 1 : 0);
+    scheduler.finished(1, { scheduled: isScheduled, acted: false, snapshot: ran, dueAtMs: 10, endedMs: 10 });
+    const lost = testSnapshot([null, isScheduled ? 6 : 5], 20);
+    expect(scheduler.due(lost, 'tick')).toEqual([]);
+    scheduler.observe(0, 5, true, 10);
+    expect(scheduler.due(ran, 'event')).toHaveLength(1);
+  }
+});
+
 describe('[rules §3.3] intervals', () => {
   const everySecond = scheduled(1, { type: 'interval', interval_ms: 1000 });
   const run = (scheduler: ReturnType<typeof createScheduler>, nowMs: number): boolean => {

@@ -15,10 +15,13 @@ interface Watcher {
   readonly rule: { readonly points: readonly SubscribedPoint[] };
 }
 
+/** No usable value is infinite. */
+const neverSeen = Number.POSITIVE_INFINITY;
+
 /** The watchers of one point that agree on how old its value may be. */
 interface Watch<Entry> {
   readonly maxAgeMs: number;
-  /** NaN where it was unavailable. */
+  /** NaN where it was unavailable; `neverSeen` before the first look, which finds something else whatever it finds. */
   last: number;
   /** `position`: of the point among those of the watcher's trigger. */
   readonly by: { readonly entry: Entry; readonly position: number }[];
@@ -32,7 +35,7 @@ export class WatchedPoints<Entry extends Watcher> {
       const ofPoint = this.#watches.get(index) ?? [];
       const known = ofPoint.find((watch) => watch.maxAgeMs === maxAgeMs);
       if (known !== undefined) known.by.push({ entry, position });
-      else this.#watches.set(index, [...ofPoint, { maxAgeMs, last: Number.NaN, by: [{ entry, position }] }]);
+      else this.#watches.set(index, [...ofPoint, { maxAgeMs, last: neverSeen, by: [{ entry, position }] }]);
     });
   }
 
