@@ -165,4 +165,20 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
+
+  test('a link is copied also where pages have no clipboard, as over plain HTTP, and a browser that refuses is told of', async () => {
+    const { page, context, complaints } = await opened('decide');
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await page.getByRole('button', { name: 'Copy a link to this node' }).click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    const label = page.getByLabel('Label', { exact: true });
+    await label.fill('');
+    await label.press('Control+v');
+    expect(await label.inputValue()).toBe(`${page.url().split('?')[0]}?node=%22decide%22`);
+    await page.evaluate(() => Object.defineProperty(document, 'execCommand', { value: () => false }));
+    await page.getByRole('button', { name: 'Copy a link to this node' }).click();
+    await page.getByText('The browser did not allow copying.').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 });

@@ -2,7 +2,7 @@
 import { Anchor, Button, Group, Modal, Skeleton, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { AuditSearch } from '../addresses.ts';
-import { announce } from '../parts/announce.tsx';
+import { copyText } from '../parts/copy-text.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
@@ -122,9 +122,6 @@ function ResourceField({ event }: { event: AuditEvent }) {
 }
 
 function EventActions({ event, onSearch }: { event: AuditEvent; onSearch: (next: AuditSearch) => void }) {
-  const copy = (text: string) => () => {
-    void navigator.clipboard.writeText(text).then(() => announce(t.common.copied));
-  };
   return (
     <>
       <Group gap="lg">
@@ -136,13 +133,13 @@ function EventActions({ event, onSearch }: { event: AuditEvent; onSearch: (next:
         </Anchor>
       </Group>
       <Group>
-        <Button variant="default" size="compact-sm" onClick={copy(JSON.stringify(event, null, 2))}>
+        <Button variant="default" size="compact-sm" onClick={() => void copyText(JSON.stringify(event, null, 2))}>
           {words.copyJson}
         </Button>
         <Button
           variant="default"
           size="compact-sm"
-          onClick={copy(`${location.origin}/#/audit?event=%22${event.sequence}%22`)}
+          onClick={() => void copyText(`${location.origin}/#/audit?event=%22${event.sequence}%22`)}
         >
           {words.copyLink}
         </Button>

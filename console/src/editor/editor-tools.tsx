@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import { nativeTypes } from '../../../src/rules/node/index.ts';
 import { nodeView } from '../node/index.ts';
 import { announce } from '../parts/announce.tsx';
+import { copyText } from '../parts/copy-text.ts';
 import { saveText } from '../parts/file-save.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { CopyIcon, DownIcon, LayoutIcon, PlusIcon, UpIcon } from '../shell/icons.tsx';
@@ -62,10 +63,9 @@ export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' |
     store.editFlow((document_) => moveNodes(document_, layoutOf(document_, sizes, pane)));
     requestAnimationFrame(() => void showFlow());
   };
-  const copy = async (): Promise<void> => {
+  const copy = (): Promise<void> => {
     const { text, count } = copiedText(flow, selected);
-    await navigator.clipboard.writeText(text);
-    announce(words.copied(count));
+    return copyText(text, words.copied(count));
   };
   const hasStart = flow.nodes.some(({ type }) => type === 'start');
   return (

@@ -3,7 +3,7 @@ import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { isFields } from '../../../src/rules/issues.ts';
 import { nodeView } from '../node/index.ts';
-import { announce } from '../parts/announce.tsx';
+import { copyText } from '../parts/copy-text.ts';
 import { TrashIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
@@ -93,7 +93,7 @@ function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument })
         onClick={() => {
           const [address] = location.href.split('?');
           const link = `${address}?node=${encodeURIComponent(JSON.stringify(node.id))}`;
-          void navigator.clipboard.writeText(link).then(() => announce(t.common.copied));
+          void copyText(link);
         }}
       >
         {words.copyLink}

@@ -13,6 +13,7 @@ export const common: typeof english = {
   moreOptions: (n) => `${n} weitere: tippen, um einzugrenzen`,
   copy: 'Kopieren',
   copied: 'Kopiert',
+  notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',
   notSafety: 'Setpoint ist kein Sicherheitssystem.',
   language: 'Sprache',
   times: (here, site) =>

@@ -12,6 +12,7 @@ export const common = {
   moreOptions: (n: number) => `${n} more: type to narrow down`,
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'The browser did not allow copying.',
   notSafety: 'Setpoint is not a safety system.',
   language: 'Language',
   times: (here: string, site: string) =>
