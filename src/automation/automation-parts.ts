@@ -38,7 +38,7 @@ export interface AutomationParts {
   }>;
   /** Makes them the parameters in force. */
   readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
-  /** For whatever changes the parameters in force. */
+  /** Runs what changes the parameters in force, one change after the other. */
   readonly inTurn: InTurn;
   /** Live values now, or null when no consistent copy could be had. */
   readonly snapshot: () => Snapshot | null;

@@ -184,6 +184,11 @@ export function operatorSteps(): readonly Step[] {
       command: ['alarms', 'acknowledge', 'override-active'],
     },
     {
+      operation: 'acknowledgeMany',
+      body: { alarm_ids: ['override-active', 'audit-broken'] },
+      command: ['alarms', 'acknowledge-many', '--ids', '["override-active","audit-broken"]'],
+    },
+    {
       operation: 'shelve',
       params: { alarm_id: 'override-active' },
       body: { for_seconds: 900, reason: 'at the door' },
