@@ -9,9 +9,9 @@ import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin } from 'vite';
 
 const compressible = /\.(js|css|html|svg)$/;
-/** What the first load of a rule does without: the other pages, the operations that only they call, and what a dialog shows of changes. */
+/** What the first load of a rule does without: the other pages, the operations that only they call, long tables, and what a dialog shows of changes. */
 const operatorModules =
-  /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence|templates\/template-(dialog|update|queries))|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|rule-templates|processing[a-z-]*)\.ts/;
+  /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/parts\/long-rows|node_modules\/@tanstack\/(react-virtual|virtual-core)|console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence|templates\/template-(dialog|update|queries))|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|rule-templates|processing[a-z-]*)\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
 function precompress(): Plugin {

@@ -51,7 +51,7 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
     points,
     parameters: site.parameters,
     instances: site.instances,
-    choices: { read: choicesOf(points), write: choicesOf(points.filter(({ writable }) => writable)) },
+    choices: choicesAmong(points),
     point: (ref) => byKey.get(pointKey(ref)),
     parameter(name) {
       const found = parameters.get(name);
@@ -72,6 +72,19 @@ export function pointOfKey(key: string): PointRef {
 
 export function pointLabel({ instanceName, name }: ConsolePoint): string {
   return `${instanceName} · ${name}`;
+}
+
+/** The same site with only these points to choose from. */
+export function choosingAmong(
+  catalogue: ConsoleCatalogue,
+  isWanted: (point: ConsolePoint) => boolean,
+): ConsoleCatalogue {
+  const points = catalogue.points.filter(isWanted);
+  return { ...catalogue, points, choices: choicesAmong(points) };
+}
+
+function choicesAmong(points: readonly ConsolePoint[]): ConsoleCatalogue['choices'] {
+  return { read: choicesOf(points), write: choicesOf(points.filter(({ writable }) => writable)) };
 }
 
 function choicesOf(points: readonly ConsolePoint[]): PointChoices {

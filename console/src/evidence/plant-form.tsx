@@ -1,7 +1,7 @@
 /** The plant of a backtest in a closed loop: a battery between load, PV and grid, and which points of the site are its meters. */
 import { Fieldset, SimpleGrid } from '@mantine/core';
 import { PointPicker } from '../editor/point-picker.tsx';
-import type { ConsoleCatalogue, ConsolePoint } from '../editor/site-catalogue.ts';
+import { type ConsoleCatalogue, type ConsolePoint, choosingAmong } from '../editor/site-catalogue.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { evidenceWords } from '../strings/evidence.ts';
 import type { BacktestOrder } from './evidence-queries.ts';
@@ -104,8 +104,5 @@ export function PlantForm({ plant, catalogue, onPlant }: FormParts) {
 function ofKind(catalogue: ConsoleCatalogue, name: MeterName): ConsoleCatalogue {
   const units = name === 'soc' ? ['%'] : ['W', 'kW', 'MW'];
   const kind = name === 'setpoint' ? 'action' : 'measurement';
-  return {
-    ...catalogue,
-    points: catalogue.points.filter(({ unit, point_type: type }) => type === kind && units.includes(unit)),
-  };
+  return choosingAmong(catalogue, ({ unit, point_type: type }) => type === kind && units.includes(unit));
 }

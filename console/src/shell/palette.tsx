@@ -15,22 +15,7 @@ import classes from './palette.module.css';
 const words = t.palette;
 const shownMax = 60;
 
-export function usePalette() {
-  const [opened, setOpened] = useState(false);
-  useEffect(() => {
-    const onKey = (event: globalThis.KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
-      event.preventDefault();
-      setOpened((was) => !was);
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, []);
-  return { opened, open: () => setOpened(true), close: () => setOpened(false) };
-}
-
-export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
-  if (!opened) return null;
+export function PaletteDialog({ onClose }: { onClose: () => void }) {
   return (
     <Modal
       opened

@@ -24,9 +24,9 @@ import { mayAudit } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
 import { MoonIcon, SearchIcon, SunIcon, UserIcon } from './icons.tsx';
-import { Palette, usePalette } from './palette.tsx';
 import { useServiceTrouble } from './service-trouble.ts';
 import classes from './shell.module.css';
+import { Palette, usePalette } from './use-palette.ts';
 
 const words = t.common;
 
@@ -65,6 +65,7 @@ export function Shell() {
                 variant="default"
                 size="compact-md"
                 onClick={palette.open}
+                onPointerEnter={() => void Palette.preload()}
                 leftSection={<SearchIcon size={16} />}
                 aria-label={`${words.commands}, ${words.commandsHint}`}
               >
@@ -82,7 +83,7 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      <Palette opened={palette.opened} onClose={palette.close} />
+      {palette.opened && <Palette onClose={palette.close} />}
       <Announcements />
     </RuleActions>
   );

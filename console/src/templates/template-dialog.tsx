@@ -3,7 +3,7 @@ import { Button, Group, Modal, Select, SimpleGrid, Skeleton, Stack, Text, TextIn
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { PointPicker } from '../editor/point-picker.tsx';
-import type { ConsoleCatalogue, ConsolePoint } from '../editor/site-catalogue.ts';
+import { type ConsoleCatalogue, type ConsolePoint, choosingAmong } from '../editor/site-catalogue.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { NumberField } from '../parts/number-field.tsx';
@@ -160,8 +160,5 @@ function fitting(
   catalogue: ConsoleCatalogue,
   { point_type: kind, unit }: TemplateView['points'][number],
 ): ConsoleCatalogue {
-  const points = catalogue.points.filter(
-    (point) => point.point_type === kind && (unit === null || point.unit === unit),
-  );
-  return { ...catalogue, points };
+  return choosingAmong(catalogue, (point) => point.point_type === kind && (unit === null || point.unit === unit));
 }
