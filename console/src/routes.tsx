@@ -3,27 +3,25 @@
  * is unknown to it stays a 404. Each page is fetched when it is first opened.
  */
 import { createHashHistory, createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
-import {
-  type AuditSearch,
-  auditFilterNames,
-  type EvidencePart,
-  evidenceParts,
-  type PanelName,
-  type PointsShown,
-  panels,
-  pointFilters,
-  type RulesShown,
-  ruleFilters,
-} from './addresses.ts';
+import { type AuditSearch, auditFilterNames, evidenceParts, panels, pointFilters, ruleFilters } from './addresses.ts';
 import { later } from './parts/later.tsx';
 import { NotFound, PageFailure } from './shell/page-failure.tsx';
 import { Shell } from './shell/shell.tsx';
+
+type Search = Readonly<Record<string, unknown>>;
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageFailure });
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 /** Search values are parsed as JSON: what looks like a number comes as one. */
 const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
+
+/** The members that an address gives. */
+function given<T extends object>(members: T): { [N in keyof T]?: NonNullable<T[N]> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
+    [N in keyof T]?: NonNullable<T[N]>;
+  };
+}
 
 const siteRoute = createRoute({
   getParentRoute: () => root,
@@ -35,10 +33,7 @@ const pointsRoute = createRoute({
   getParentRoute: () => root,
   path: '/points',
   component: later(async () => (await import('./points/points-page.tsx')).PointsPage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { filter?: PointsShown } => {
-    const filter = pointFilters.find((name) => name === search['filter']);
-    return filter === undefined ? {} : { filter };
-  },
+  validateSearch: (search: Search) => given({ filter: pointFilters.find((name) => name === search['filter']) }),
 });
 
 const pointRoute = createRoute({
@@ -69,51 +64,45 @@ const rulesRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules',
   component: later(async () => (await import('./rules/rules-page.tsx')).RulesPage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { create?: boolean; filter?: RulesShown } => {
-    const filter = ruleFilters.find((name) => name === search['filter']);
-    return { ...(search['create'] === true ? { create: true } : {}), ...(filter === undefined ? {} : { filter }) };
-  },
+  validateSearch: (search: Search) =>
+    given({
+      create: search['create'] === true || undefined,
+      filter: ruleFilters.find((name) => name === search['filter']),
+    }),
 });
 
 const ruleRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId',
   component: later(async () => (await import('./editor/rule-page.tsx')).RulePage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { panel?: PanelName; run?: string; node?: string } => {
-    const panel = panels.find((name) => name === search['panel']);
-    const [run, node] = [text(search['run']), text(search['node'])];
-    return {
-      ...(panel === undefined ? {} : { panel }),
-      ...(run === undefined ? {} : { run }),
-      ...(node === undefined ? {} : { node }),
-    };
-  },
+  validateSearch: (search: Search) =>
+    given({
+      panel: panels.find((name) => name === search['panel']),
+      run: text(search['run']),
+      node: text(search['node']),
+    }),
 });
 
 const revisionsRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId/revisions',
   component: later(async () => (await import('./revisions/revisions-page.tsx')).RevisionsPage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { revision?: number } =>
-    typeof search['revision'] === 'number' ? { revision: search['revision'] } : {},
+  validateSearch: ({ revision }: Search) => given({ revision: typeof revision === 'number' ? revision : undefined }),
 });
 
 const evidenceRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId/evidence',
   component: later(async () => (await import('./evidence/evidence-page.tsx')).EvidencePage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { part?: EvidencePart; run?: string } => {
-    const part = evidenceParts.find((name) => name === search['part']);
-    const run = text(search['run']);
-    return { ...(part === undefined ? {} : { part }), ...(run === undefined ? {} : { run }) };
-  },
+  validateSearch: (search: Search) =>
+    given({ part: evidenceParts.find((name) => name === search['part']), run: text(search['run']) }),
 });
 
 const auditRoute = createRoute({
   getParentRoute: () => root,
   path: '/audit',
   component: later(async () => (await import('./audit/audit-page.tsx')).AuditPage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): AuditSearch =>
+  validateSearch: (search: Search): AuditSearch =>
     Object.fromEntries(
       auditFilterNames.flatMap((name) => {
         const value = word(search[name]);
@@ -126,10 +115,7 @@ const forecastsRoute = createRoute({
   getParentRoute: () => root,
   path: '/forecasts',
   component: later(async () => (await import('./forecasts/forecasts-page.tsx')).ForecastsPage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { task?: string } => {
-    const task = word(search['task']);
-    return task === undefined ? {} : { task };
-  },
+  validateSearch: (search: Search) => given({ task: word(search['task']) }),
 });
 
 const routeTree = root.addChildren([

@@ -43,9 +43,9 @@ const FlowList = later(async () => (await import('./flow-list.tsx')).FlowList);
 const Inspector = later(async () => (await import('./inspector.tsx')).Inspector);
 const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).TrialPanel);
 const HistoryPanel = later(async () => (await import('../history/history-panel.tsx')).HistoryPanel);
-/** Once the rule is shown the rest comes too, while the service is there to give it. */
+/** Once the rule is shown the rest comes too, while the service is there to give it. The history needs the service anyway. */
 const restAfterMs = 1000;
-const rest = [Inspector, HistoryPanel, Canvas];
+const rest = [Inspector, Canvas];
 
 interface EditorParts {
   readonly rule: StoredRule;

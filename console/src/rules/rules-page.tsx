@@ -121,7 +121,7 @@ export function RulesPage() {
 }
 
 function searchOf(filter: RulesShown, isCreating = false) {
-  return { ...(isCreating ? { create: true } : {}), ...(filter === 'all' ? {} : { filter }) };
+  return { ...(isCreating ? { create: true as const } : {}), ...(filter === 'all' ? {} : { filter }) };
 }
 
 interface TagBarParts {

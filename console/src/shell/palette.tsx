@@ -15,7 +15,13 @@ import classes from './palette.module.css';
 const words = t.palette;
 const shownMax = 60;
 
-export function PaletteDialog({ onClose }: { onClose: () => void }) {
+interface PaletteParts {
+  /** Keys that were pressed before it was there. */
+  readonly early: readonly string[];
+  readonly onClose: () => void;
+}
+
+export function PaletteDialog({ early, onClose }: PaletteParts) {
   return (
     <Modal
       opened
@@ -26,13 +32,13 @@ export function PaletteDialog({ onClose }: { onClose: () => void }) {
       yOffset="12vh"
       aria-label={words.title}
     >
-      <PaletteBody onClose={onClose} />
+      <PaletteBody early={early} onClose={onClose} />
     </Modal>
   );
 }
 
-function PaletteBody({ onClose }: { onClose: () => void }) {
-  const [text, setText] = useState('');
+function PaletteBody({ early, onClose }: PaletteParts) {
+  const [text, setText] = useState(() => early.filter((key) => key !== 'Enter').join(''));
   const [at, setAt] = useState(0);
   const listId = useId();
   const commands = useCommands();
@@ -44,6 +50,9 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
     onClose();
     command.run();
   };
+  useEffect(() => {
+    if (early.at(-1) === 'Enter') choose(found[0]);
+  }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'ArrowDown') setAt(Math.min(current + 1, found.length - 1));
     else if (event.key === 'ArrowUp') setAt(Math.max(current - 1, 0));

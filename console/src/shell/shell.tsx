@@ -83,7 +83,7 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      {palette.opened && <Palette onClose={palette.close} />}
+      {palette.opened && <Palette early={palette.early} onClose={palette.close} />}
       <Announcements />
     </RuleActions>
   );
