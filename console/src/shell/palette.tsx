@@ -2,7 +2,7 @@
 
 import { Modal, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useMemo, useState } from 'react';
 import { mainPages } from '../addresses.ts';
 import { useRuleActions } from '../rules/rule-actions.tsx';
 import { useRules, useSite } from '../server/queries.ts';
@@ -16,12 +16,12 @@ const words = t.palette;
 const shownMax = 60;
 
 interface PaletteParts {
-  /** Keys that were pressed before it was there. */
-  readonly early: readonly string[];
+  /** Called when its field has the focus; returns the keys that were pressed before. */
+  readonly onThere: () => readonly string[];
   readonly onClose: () => void;
 }
 
-export function PaletteDialog({ early, onClose }: PaletteParts) {
+export function PaletteDialog({ onThere, onClose }: PaletteParts) {
   return (
     <Modal
       opened
@@ -32,13 +32,13 @@ export function PaletteDialog({ early, onClose }: PaletteParts) {
       yOffset="12vh"
       aria-label={words.title}
     >
-      <PaletteBody early={early} onClose={onClose} />
+      <PaletteBody onThere={onThere} onClose={onClose} />
     </Modal>
   );
 }
 
-function PaletteBody({ early, onClose }: PaletteParts) {
-  const [text, setText] = useState(() => early.filter((key) => key !== 'Enter').join(''));
+function PaletteBody({ onThere, onClose }: PaletteParts) {
+  const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const listId = useId();
   const commands = useCommands();
@@ -50,8 +50,11 @@ function PaletteBody({ early, onClose }: PaletteParts) {
     onClose();
     command.run();
   };
-  useEffect(() => {
-    if (early.at(-1) === 'Enter') choose(found[0]);
+  useLayoutEffect(() => {
+    const keys = onThere();
+    const typed = keys.filter((key) => key !== 'Enter').join('');
+    setText(typed);
+    if (keys.at(-1) === 'Enter') choose(matching(commands, typed)[0]);
   }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'ArrowDown') setAt(Math.min(current + 1, found.length - 1));

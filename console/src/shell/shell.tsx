@@ -83,7 +83,7 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      {palette.opened && <Palette early={palette.early} onClose={palette.close} />}
+      {palette.opened && <Palette onThere={palette.take} onClose={palette.close} />}
       <Announcements />
     </RuleActions>
   );

@@ -2,26 +2,24 @@
 import { useEffect, useRef, useState } from 'react';
 import { later } from '../parts/later.tsx';
 
-const fetched = { isThere: false };
-export const Palette = later(async () => {
-  const { PaletteDialog } = await import('./palette.tsx');
-  fetched.isThere = true;
-  return PaletteDialog;
-});
+export const Palette = later(async () => (await import('./palette.tsx')).PaletteDialog);
 
 export function usePalette() {
   const [opened, setOpened] = useState(false);
-  /** Keys that came before the palette: its dialog takes them at its first drawing. */
-  const early = useRef<string[]>([]);
+  /** Keys that come between the shortcut and the field of the palette; null where none are awaited. */
+  const early = useRef<string[] | null>(null);
+  const change = (isOpen: boolean): void => {
+    early.current = isOpen ? [] : null;
+    setOpened(isOpen);
+  };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Control' || event.key === 'Meta') void Palette.preload();
       const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
       if (event.key.toLowerCase() === 'k' && hasModifier && !event.altKey) {
         event.preventDefault();
-        early.current = [];
-        setOpened((was) => !was);
-      } else if (opened && !fetched.isThere && !hasModifier && (event.key.length === 1 || event.key === 'Enter')) {
+        change(!opened);
+      } else if (early.current !== null && !hasModifier && (event.key.length === 1 || event.key === 'Enter')) {
         event.preventDefault();
         early.current.push(event.key);
       }
@@ -29,9 +27,10 @@ export function usePalette() {
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   }, [opened]);
-  const opening = (): void => {
-    early.current = [];
-    setOpened(true);
+  const take = (): readonly string[] => {
+    const keys = early.current ?? [];
+    early.current = null;
+    return keys;
   };
-  return { opened, early: early.current, open: opening, close: () => setOpened(false) };
+  return { opened, take, open: () => change(true), close: () => change(false) };
 }
