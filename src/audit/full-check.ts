@@ -72,7 +72,7 @@ export class FullCheck {
   async check(): Promise<void> {
     const chains = this.#parts.database.query.selectFrom('audit_chain').orderBy('chain_id');
     for (const { chain_id: chainId } of await chains.select('chain_id').execute()) {
-      // First what is signed, then the chain: the service goes on recording and signing, and a chain is never shorter than before.
+      // Signed heads first, then the chain: the service keeps recording and signing, and the head of a chain only moves forward.
       const heads = this.#parts.heads();
       const chain = await chains.selectAll().where('chain_id', '=', chainId).executeTakeFirst();
       if (chain !== undefined) await this.#checkChain(chain, heads);

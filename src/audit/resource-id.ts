@@ -3,8 +3,8 @@ import { sha256Hex } from '../base/digest.ts';
 import { longIdentifier } from './event.ts';
 
 /**
- * A name of the site file may be longer than an id, and have other characters. A digest stands for such a name, the same in each record
- * of it, so that they are found together; the name itself is in the details.
+ * Names in the site file may be too long for an id, or contain other characters. Their records use a digest of the id instead, always the
+ * same one, so that a search finds them together. The details have the name itself.
  */
 export function recordedId(kind: string, id: string): string {
   return longIdentifier.test(id) ? id : `${kind}:sha256:${sha256Hex(id).slice(0, 32)}`;

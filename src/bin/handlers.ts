@@ -145,7 +145,7 @@ export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick
 }
 
 /** The parameters that rules see now, and the catalogue with them. */
-/** What changes them goes one after the other, from what it reads to what it puts in force: none undoes another. */
+/** Whatever changes them does so in `inTurn`, from reading to putting in force, so that no change undoes another. */
 export function parametersInForce(site: ReadSite, initial: Readonly<Record<string, Parameter>>) {
   let current = initial;
   const catalogueOf = () => madeOfSite(site, (now) => siteCatalogue({ ...now, parameters: current }));

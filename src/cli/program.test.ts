@@ -99,7 +99,7 @@ describe('[platform §7] what is shown', () => {
     expect(JSON.parse(json.out)).toEqual(page);
   });
 
-  test('a list that is a part says so, and how to get the next one: on standard error where a program reads it', async () => {
+  test('a list that is not complete names the option for the next part, in a pipe on standard error', async () => {
     const part = { ...page, total: 45, total_pages: 3, has_next: true };
     const listing = [answering(automation.list, part, [])];
     const said = 'page 1 of 3, 45 in all: --page 2 has the next\n';
@@ -109,7 +109,7 @@ describe('[platform §7] what is shown', () => {
     const piped = await run(['rules', 'list'], { bound: listing });
     expect(piped).toMatchObject({ error: said });
     expect(piped.out.split('\n')).toHaveLength(3);
-    // A page that was asked for is known to be one.
+    // Nobody needs telling who asked for a page.
     expect(await run(['rules', 'list', '--page-size', '20'], { bound: listing })).toMatchObject({ error: '' });
     const runs = { rule_id: 7, list: [], next_before: '01a21be9-2a84-750f-925c-c8e68af4f957' };
     const ended = await run(['rules', 'history', '7'], { bound: [answering(automation.history, runs, [])] });

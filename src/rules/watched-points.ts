@@ -21,7 +21,7 @@ const neverSeen = Number.POSITIVE_INFINITY;
 /** The watchers of one point that agree on how old its value may be. */
 interface Watch<Entry> {
   readonly maxAgeMs: number;
-  /** NaN where it was unavailable; `neverSeen` before the first look, which finds something else whatever it finds. */
+  /** NaN where it was unavailable; `neverSeen` before the first look, which therefore always counts as a change. */
   last: number;
   /** `position`: of the point among those of the watcher's trigger. */
   readonly by: { readonly entry: Entry; readonly position: number }[];

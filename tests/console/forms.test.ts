@@ -166,7 +166,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await context.close();
   });
 
-  test('a link is copied also where pages have no clipboard, as over plain HTTP, and a browser that refuses is told of', async () => {
+  test('copying a link works without the clipboard API, as over plain HTTP, and a refusal by the browser is shown', async () => {
     const { page, context, complaints } = await opened('decide');
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
     await page.getByRole('button', { name: 'Copy a link to this node' }).click();

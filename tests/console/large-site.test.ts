@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
     await page.getByRole('link', { name: `Rule ${rules}` }).waitFor();
     expect(await drawn(page, 'rule')).toBeLessThan(60);
-    // Pushed, because the list is asked for every three seconds only.
+    // The stream keeps the row current: the list itself is polled.
     const newest = page.locator(`tr[data-rule="${rules}"] time`).first();
     const before = await newest.getAttribute('datetime');
     await expect.poll(() => newest.getAttribute('datetime')).not.toBe(before);

@@ -1,4 +1,4 @@
-/** Thousands of requests that nobody meant, over every operation: each is answered as described, and none is the service's fault. */
+/** Thousands of random requests to all operations: every answer matches the description, and none is a 5xx. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -8,9 +8,9 @@ import { rulesRun, storageOn } from '../e2e/storage-on.ts';
 import { type DescribedApi, RandomRequests } from './random-requests.ts';
 
 const requests = Number(process.env['REQUESTS'] ?? 15_000);
-/** At once: what they ask for is the same for a seed, and mostly its order. */
+/** Clients at once. A seed gives the same requests, in almost the same order. */
 const clients = 6;
-/** A site file that is taken up starts the engine again; meanwhile what asks it is told so. */
+/** Reloading a changed site file restarts the engine. Until it runs again, requests that need it get one of these codes. */
 const engineAway = /"code":"(engine-unavailable|not-ready)"/;
 const restartMs = 3000;
 const slowMs = 5000;

@@ -10,7 +10,7 @@ import type { CanvasNode } from './flow-node.tsx';
 const words = t.editor;
 
 function boxOf({ position, measured }: Pick<CanvasNode, 'position' | 'measured'>): Box {
-  return { ...position, ...usualSize, ...measured };
+  return { ...position, width: measured?.width ?? usualSize.width, height: measured?.height ?? usualSize.height };
 }
 
 /** Shows the flow from its start on, at a readable size. */

@@ -105,7 +105,7 @@ function receive(own: WebSocket, text: unknown): void {
       changed();
       break;
     case 'error':
-      // What was asked for is not followed: the page says so.
+      // The subscription was refused: the page shows that its values are not live.
       setState('lost');
       break;
   }

@@ -1,4 +1,4 @@
-/** Text for the clipboard. Browsers offer it to pages over HTTPS or of the same machine; elsewhere the older command does it. */
+/** Text for the clipboard. Browsers offer it to pages over HTTPS or of the same machine; elsewhere the older copy command does. */
 import { t } from '../strings/index.ts';
 import { announce } from './announce.tsx';
 

@@ -19,6 +19,8 @@ export function usePalette() {
       if (event.key.toLowerCase() === 'k' && hasModifier && !event.altKey) {
         event.preventDefault();
         change(!opened);
+      } else if (early.current !== null && event.key === 'Escape') {
+        change(false);
       } else if (early.current !== null && !hasModifier && (event.key.length === 1 || event.key === 'Enter')) {
         event.preventDefault();
         early.current.push(event.key);

@@ -151,10 +151,10 @@ function show<C extends Capability>(
   if (failed !== undefined) throw new CommandError(failed);
 }
 
-/** By the options that they stand behind: who gave one knows that the answer is a part. */
+/** Options that ask for a part of a list: with one of them, a program needs no notice. */
 const partOptions = ['page', 'pageSize', 'limit', 'before', 'cursor'];
 
-/** Says that an answer is a part, and how to get the next one: on standard error where a program reads the table. */
+/** Names the option for the next part of a list; in a pipe on standard error, beside the table. */
 function sayWhatIsLeft(terminal: Terminal, answer: unknown, options: Values): void {
   const left = typeof answer === 'object' && answer !== null ? whatIsLeft(answer) : null;
   if (left === null) return;
@@ -162,7 +162,7 @@ function sayWhatIsLeft(terminal: Terminal, answer: unknown, options: Values): vo
   else if (partOptions.every((name) => options[name] === undefined)) terminal.error(`${left}\n`);
 }
 
-/** How lists of the contract say that they are a part. */
+/** The members by which lists of the contract show that more entries follow. */
 interface Part {
   readonly has_next?: boolean;
   readonly page?: number;
