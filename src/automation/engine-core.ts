@@ -42,7 +42,7 @@ import { parsedOrNull } from './rule-view.ts';
 import type { RunRow } from './run-blocks.ts';
 import { createRunRecorder } from './run-recorder.ts';
 import { type EndedGrant, readAuthority } from './store/authority-store.ts';
-import { type ClaimRow, createRunStore, type StateRow } from './store/run-store.ts';
+import { type ClaimRow, createRunStore, holdsRuns, type StateRow } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 /** The start parameters of an engine: plain data and shared memory. */
@@ -74,9 +74,11 @@ const recordsHere: RecordsOf = openRecordWriter;
 export function recordsApart(logLevel: LogLevel): RecordsOf {
   return async (setup, database, clock, log) => {
     if (typeof setup.database !== 'string') return recordsHere(setup, database, clock, log);
+    const isStored = await holdsRuns(database);
     await database.close();
     const { dataFolder, limits } = setup;
-    return openRecordThread({ database: setup.database, dataFolder, limits, logLevel }, clock, log);
+    const data = { database: setup.database, dataFolder, limits, logLevel };
+    return openRecordThread(data, isStored, clock, log);
   };
 }
 

@@ -14,7 +14,7 @@ import type { AutomationLimits } from './limits.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
 import { createRuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
-import { noJournal, openRunJournal } from './run-journal.ts';
+import { isJournalEmpty, noJournal, openRunJournal } from './run-journal.ts';
 import { type AuthorityStore, createAuthorityStore } from './store/authority-store.ts';
 import { createRunStore } from './store/run-store.ts';
 import type { RuntimeDatabase } from './store/runtime-database.ts';
@@ -43,7 +43,7 @@ export function openRecordWriter(
   const told = onCounts === undefined ? {} : { onCounts };
   // A server keeps what other machines must know at once, and its disk is not a gateway's flash.
   const waits = typeof setup.database === 'string';
-  const journal = waits ? openRunJournal(join(setup.dataFolder, 'journal')) : noJournal;
+  const journal = waits ? openRunJournal(journalFolder(setup)) : noJournal;
   const blockMs = waits ? setup.limits.history_block_ms : 0;
   const writer = createRecordWriter({ store, ruleLog, journal, blockMs, limits: setup.limits, clock, log, ...told });
   return {
@@ -80,9 +80,16 @@ interface Instance {
   readonly worker: Worker;
 }
 
-/** In a thread of its own, which is started again when it dies; the engine keeps what that one has not taken. */
-export function openRecordThread(data: WriterWorkerData, clock: Clock, log: Log): OpenRecordWriter {
-  return new RecordThread(data, clock, log);
+/**
+ * In a thread of its own, which is started again when it dies; the engine keeps what that one has not taken. Where no runs
+ * are stored, the thread begins with the first call that needs it: it holds 17 MB, which a site without rules is spared.
+ */
+export function openRecordThread(data: WriterWorkerData, isStored: boolean, clock: Clock, log: Log): OpenRecordWriter {
+  return new RecordThread(data, isStored || !isJournalEmpty(journalFolder(data)), clock, log);
+}
+
+function journalFolder({ dataFolder }: WriterSetup): string {
+  return join(dataFolder, 'journal');
 }
 
 class RecordThread implements OpenRecordWriter {
@@ -93,17 +100,18 @@ class RecordThread implements OpenRecordWriter {
   #current: Instance | undefined;
   #timer: Timer | undefined;
   #pauseMs;
+  #begun = false;
   #ended = false;
   #counts: WriterCounts = { waiting: 0, dropped: 0 };
 
-  constructor(data: WriterWorkerData, clock: Clock, log: Log) {
+  constructor(data: WriterWorkerData, beginsNow: boolean, clock: Clock, log: Log) {
     this.#data = data;
     this.#clock = clock;
     this.#log = log;
     const { limits } = data;
     this.#limits = limits;
     this.#pauseMs = this.#limits.engine_restart_ms;
-    this.#begin();
+    if (beginsNow) this.#begin();
   }
 
   async take(batch: RecordBatch): Promise<void> {
@@ -117,6 +125,7 @@ class RecordThread implements OpenRecordWriter {
   }
 
   async settled(ruleId: number): Promise<boolean> {
+    if (!this.#begun) return true;
     return this.#running()
       .call('settled', ruleId)
       .catch(() => false);
@@ -152,6 +161,7 @@ class RecordThread implements OpenRecordWriter {
   }
 
   readonly #begin = (): void => {
+    this.#begun = true;
     const worker = new Worker(new URL('./record-thread.ts', import.meta.url), {
       workerData: this.#data,
       name: 'records',
@@ -176,6 +186,7 @@ class RecordThread implements OpenRecordWriter {
   };
 
   #running(): Instance['caller'] {
+    if (!this.#begun && !this.#ended) this.#begin();
     if (this.#current === undefined) throw this.#gone();
     return this.#current.caller;
   }

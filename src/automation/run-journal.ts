@@ -42,6 +42,11 @@ const suffix = '.runs';
 /** A file that has grown to this is followed by another one. */
 const fileBytes = 1_048_576;
 
+/** No process has left runs in it. */
+export function isJournalEmpty(folder: string): boolean {
+  return namesIn(folder).length === 0;
+}
+
 export function openRunJournal(folder: string): RunJournal {
   const found = namesIn(folder).map((name) => join(folder, name));
   const files: File[] = [];

@@ -21,6 +21,7 @@ const oneEngine: Readonly<Record<string, string>> = {
   'tests/e2e/migrate.test.ts': 'the move from one engine to the other',
   'tests/e2e/identity.test.ts': 'keys and scope are files beside either engine',
   'src/backtest/backtests.test.ts': 'threads and their ends; what they read is tested over HTTP on both',
+  'src/automation/open-record-writer.test.ts': 'the thread that stores in files; a server needs none',
   'tests/soak/': 'long runs; audit readers of a file, machines on a server',
 };
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../base/id.ts';
 import { engines, type TestPlaces, testPlaces } from '../../testing/engines.ts';
 import type { RunRow } from '../run-blocks.ts';
-import { blocksBefore, createRunReader, createRunStore, type RunStore, type StateRow } from './run-store.ts';
+import { blocksBefore, createRunReader, createRunStore, holdsRuns, type RunStore, type StateRow } from './run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './runtime-database.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
@@ -41,6 +41,15 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await reader.page(1, undefined, 3)).toEqual(['"248"', '"246"', '"244"']);
     expect(await reader.page(1, idOf(244), 2)).toEqual(['"242"', '"240"']);
     expect(await reader.page(1, idOf(0), 2)).toEqual([]);
+  });
+
+  test.each([
+    ['a run', { rows: [row(1, 1)] }],
+    ['an owner of a point', { segments: [{ point: '1:action:1', from_ms: 0, to_ms: null, state: '{}' }] }],
+  ])('holds something to be removed one day once there is %s', async (_, stored) => {
+    expect(await holdsRuns(database)).toBe(false);
+    await createRunStore(database).append({ rows: [], states: [], gone: [], claims: [], segments: [], ...stored });
+    expect(await holdsRuns(database)).toBe(true);
   });
 
   test('a cursor whose run retention removed continues at the same place', async () => {

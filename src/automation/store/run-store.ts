@@ -113,6 +113,13 @@ export function createRunStore(database: RuntimeDatabase): RunStore {
   };
 }
 
+/** Whether there are executions or owners of points, which are removed when they are old enough. */
+export async function holdsRuns({ query }: RuntimeDatabase): Promise<boolean> {
+  const block = await query.selectFrom('execution_block').select('seq').limit(1).executeTakeFirst();
+  const owner = await query.selectFrom('point_owner').select('point').limit(1).executeTakeFirst();
+  return block !== undefined || owner !== undefined;
+}
+
 type Queries = RuntimeDatabase['query'];
 
 /**
