@@ -211,7 +211,7 @@ test('[points §1.3] a virtual channel that gets a point keeps the values of the
     await expect.poll(values).toEqual([5, 7, null]);
     await layer.prepare(siteOf(channels, `[${point(1)}, ${point(2, ', max: 6')}, ${point(3)}]`))();
     await expect.poll(() => layer.channels()[0]?.state).toBe('online');
-    expect(values()).toEqual([5, null, null]);
+    await expect.poll(values).toEqual([5, null, null]);
   } finally {
     await layer.stop();
   }

@@ -50,15 +50,13 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
   const reader = createLiveTableReader(memory);
   const port = createCommandWriter(memory, systemClock);
   const snapshot = createSnapshot(site.points.length);
-  const read = (): Snapshot => {
-    expect(reader.copyInto(snapshot, systemClock)).toBe(true);
-    return snapshot;
-  };
-  const fresh = () => waitFor(() => usable(read(), 0, 60_000) || undefined);
+  // A writer that is suspended while it writes leaves nothing to read for as long.
+  const read = (): Promise<Snapshot> => waitFor(() => (reader.copyInto(snapshot, systemClock) ? snapshot : undefined));
+  const fresh = () => waitFor(async () => usable(await read(), 0, 60_000) || undefined);
   try {
     device.holding.writeUInt16BE(50, 0);
     await fresh();
-    const before = read().generation;
+    const before = (await read()).generation;
 
     // Decided under the old generation, handed over under the new one.
     await layer.restart();
@@ -98,12 +96,12 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
         priority: 0,
         asked: 0,
         by: { kind: 'rule', id: '1' },
-        generation: read().generation,
+        generation: (await read()).generation,
       }),
     ).toBe('accepted');
     await layer.restart();
     // Values of the old generation decide nothing, however recent they are.
-    expect(usable(read(), 0, 60_000)).toBe(false);
+    expect(usable(await read(), 0, 60_000)).toBe(false);
     device.silence(false);
     await fresh();
     expect(device.writes).toEqual([]);
@@ -115,7 +113,7 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
         priority: 0,
         asked: 0,
         by: { kind: 'rule', id: '1' },
-        generation: read().generation,
+        generation: (await read()).generation,
       }),
     ).toBe('accepted');
     await waitFor(() => device.holding.readUInt16BE(200) === 14 || undefined);
