@@ -153,6 +153,7 @@ async function records(count: number): Promise<number> {
       close: () => undefined,
       bufferedBytes: () => 0,
       onMessage: (listener) => (told = listener),
+      onPing: () => undefined,
       onClose: () => undefined,
     };
     stream.connect(socket);

@@ -105,6 +105,8 @@ export interface StreamSocket {
   /** Bytes sent that the client has not taken yet. */
   bufferedBytes(): number;
   onMessage(listener: (text: string | null) => void): void;
+  /** A ping of the client, which is answered already. */
+  onPing(listener: () => void): void;
   onClose(listener: () => void): void;
 }
 

@@ -79,6 +79,11 @@ export const automationLimitsSchema = strict({
   stream_points: limit(4096, [1, 100_000], 'points that one stream may follow'),
   stream_alarms: limit(2000, [1, 100_000], 'alarms that one stream may name'),
   stream_message_bytes: limit(262_144, [256, 1_048_576], 'longest message of a client'),
+  stream_messages_per_second: limit(
+    50,
+    [2, 10_000],
+    'messages and pings of one client in a second; one that sends more is disconnected',
+  ),
   stream_buffer: limit(
     256,
     [1, 100_000],
@@ -87,7 +92,7 @@ export const automationLimitsSchema = strict({
   stream_socket_bytes: limit(
     262_144,
     [1024, 67_108_864],
-    'bytes on one socket that its reader has not taken, above which records wait in the buffer',
+    'bytes on one socket that its reader has not taken, above which records wait in the buffer; a client that has twice as many waiting and sends something is disconnected',
   ),
   stream_authenticate_ms: limit(5000, [100, 60_000], 'time that a client has to authenticate'),
 });

@@ -30,11 +30,13 @@ interface TestSocket extends StreamSocket {
   closed: { code: number; reason: string } | undefined;
   buffered: number;
   say(message: unknown): void;
+  ping(): void;
   leave(): void;
 }
 
 function testSocket(): TestSocket {
   let onMessage: (text: string | null) => void = () => undefined;
+  let onPing = (): void => undefined;
   let onClose = (): void => undefined;
   const socket: TestSocket = {
     sent: [],
@@ -49,10 +51,14 @@ function testSocket(): TestSocket {
     onMessage(listener) {
       onMessage = listener;
     },
+    onPing(listener) {
+      onPing = listener;
+    },
     onClose(listener) {
       onClose = listener;
     },
     say: (message) => onMessage(typeof message === 'string' ? message : JSON.stringify(message)),
+    ping: () => onPing(),
     leave: () => onClose(),
   };
   return socket;
@@ -183,6 +189,43 @@ describe('[rules §8] live stream', () => {
       ...[8, 9, 10].map((number) => ({ type: 'rule_execution', data: record(1, number) })),
     ]);
   });
+
+  test('a client that sends more messages or pings in a second than `stream_messages_per_second` is disconnected', async () => {
+    const { clock, stream, watched } = setup({ stream_messages_per_second: 3 });
+    // Signing in and subscribing were two.
+    const socket = await openSocket(stream, [1]);
+    socket.ping();
+    expect(socket.closed).toBeUndefined();
+    clock.advance(1000);
+    socket.say(subscribe([1]));
+    socket.say(subscribe([2]));
+    socket.ping();
+    expect(socket.closed).toBeUndefined();
+    socket.say(subscribe([3]));
+    expect(socket.closed).toEqual({ code: 1008, reason: 'more than 3 messages a second' });
+    socket.say(subscribe([4]));
+    expect(watched.at(-1)).toEqual([]);
+    // A stranger's pings count, too.
+    const stranger = testSocket();
+    stream.connect(stranger);
+    for (let count = 0; count < 4; count++) stranger.ping();
+    expect(stranger.closed?.code).toBe(1008);
+  });
+
+  test.each(['message', 'ping'])(
+    'a client that does not read and sends a %s is disconnected at twice `stream_socket_bytes`',
+    async (what) => {
+      const { stream } = setup();
+      const socket = await openSocket(stream, [1]);
+      const send = (): void => (what === 'ping' ? socket.ping() : socket.say(subscribe([1])));
+      socket.buffered = 2 * automationLimits.stream_socket_bytes - 1;
+      send();
+      expect(socket.closed).toBeUndefined();
+      socket.buffered++;
+      send();
+      expect(socket.closed).toEqual({ code: 1008, reason: 'answers are not read' });
+    },
+  );
 
   test('limits: one client too many, one channel too many', async () => {
     const { stream } = setup({ stream_clients: 1, stream_channels: 2 });

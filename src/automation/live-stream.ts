@@ -58,6 +58,9 @@ export interface LiveStream {
 const retryMs = 50;
 /** How often the session of an open stream is looked at again, in milliseconds. */
 export const sessionCheckMs = 2000;
+const secondMs = 1000;
+/** Answers may wait beside records, which alone fill a socket up to `stream_socket_bytes`. */
+const unreadShare = 2;
 /** Longest delay a timer of the runtime takes; a token that lives longer is looked at again then. */
 const timerMaxMs = 2_000_000_000;
 
@@ -68,6 +71,8 @@ interface Client {
   readonly unfollow: { point: () => void; alarm: () => void };
   state: 'new' | 'checking' | 'open' | 'closed';
   missed: number;
+  /** Messages and pings of the second that began then. */
+  heard: { sinceMs: number; count: number };
   deadline: Timer | undefined;
   retry: Timer | undefined;
   recheck: Timer | undefined;
@@ -201,13 +206,30 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     say(client, { type: 'subscribed', data: { source, ...(channels === undefined ? {} : { channels }) } });
   };
 
+  /**
+   * Whether a message or ping is taken. Each costs this thread time and is answered, so a client that sends too many, or does not
+   * read its answers, is disconnected.
+   */
+  const hears = (client: Client): boolean => {
+    if (client.state === 'closed') return false;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - client.heard.sinceMs >= secondMs) client.heard = { sinceMs: nowMs, count: 0 };
+    client.heard.count++;
+    const most = limits.stream_messages_per_second;
+    if (client.heard.count > most) end(client, closeCodes.policy, `more than ${most} messages a second`);
+    else if (client.socket.bufferedBytes() >= unreadShare * limits.stream_socket_bytes)
+      end(client, closeCodes.policy, 'answers are not read');
+    else return true;
+    return false;
+  };
+
   const refuse = (client: Client, error: unknown): void => {
     if (!(error instanceof Fault)) throw error;
     say(client, { type: 'error', error: { code: error.code, message: error.message } });
   };
 
   const receive = (client: Client, text: string | null): void => {
-    if (client.state === 'closed') return;
+    if (!hears(client)) return;
     if (text === null) return end(client, closeCodes.unsupported, 'text messages only');
     let message: StreamMessage;
     try {
@@ -244,6 +266,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         unfollow: { point: () => undefined, alarm: () => undefined },
         state: 'new',
         missed: 0,
+        heard: { sinceMs: clock.monotonicMs(), count: 0 },
         deadline: undefined,
         retry: undefined,
         recheck: undefined,
@@ -254,6 +277,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         end(client, closeCodes.unauthenticated, 'unauthenticated'),
       );
       socket.onMessage((text) => receive(client, text));
+      socket.onPing(() => void hears(client));
       socket.onClose(() => drop(client));
     },
     publish(records) {

@@ -52,6 +52,7 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
         void socket.on('message', (data: Buffer, isBinary: boolean) =>
           listener(isBinary ? null : data.toString('utf8')),
         ),
+      onPing: (listener) => void socket.on('ping', () => listener()),
       onClose: (listener) => void socket.on('close', listener),
     };
     // A connection that breaks is closed by the library; there is nothing else to do about it.

@@ -37,6 +37,8 @@ const firstRetryMs = 1000;
 const retryMaxMs = 15_000;
 /** How long the connection outlives the last page that watched something. */
 const lingerMs = 5000;
+/** What comes and goes in this time is one subscription: a list that is scrolled changes its rows at each frame. */
+const gatherMs = 100;
 
 let socket: WebSocket | null = null;
 let state: StreamState = 'off';
@@ -45,6 +47,7 @@ let isReady = false;
 let retryMs = firstRetryMs;
 let cancelRetry: () => void = () => undefined;
 let cancelSettle: () => void = () => undefined;
+let isGathering = false;
 /** Runs that the server had to leave out because the page was slow. */
 let missed = 0;
 const watched = new Map<number, number>();
@@ -130,6 +133,16 @@ function subscribe(): void {
     socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
 }
 
+/** Once for all that changes from now on until then. */
+function subscribeSoon(): void {
+  if (isGathering) return;
+  isGathering = true;
+  after(gatherMs, () => {
+    isGathering = false;
+    subscribe();
+  });
+}
+
 function isIdle(): boolean {
   return watched.size + watchedPoints.size === 0;
 }
@@ -159,16 +172,19 @@ onSession(() => {
 function watch<K>(counts: Map<K, number>, keys: readonly K[]): () => void {
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   if (socket === null) open();
-  else subscribe();
+  else subscribeSoon();
   return () => {
     for (const key of keys) {
       const count = (counts.get(key) ?? 1) - 1;
       if (count === 0) counts.delete(key);
       else counts.set(key, count);
     }
+    subscribeSoon();
     // A page that is left is followed by one that is entered: the connection stays for it.
     cancelSettle();
-    cancelSettle = after(isIdle() ? lingerMs : 0, () => (isIdle() ? close() : subscribe()));
+    cancelSettle = after(lingerMs, () => {
+      if (isIdle()) close();
+    });
   };
 }
 
