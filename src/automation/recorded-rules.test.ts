@@ -98,14 +98,58 @@ describe('recorded rules', () => {
     const again = { details: { before: null, after: view(3, { priority: 7 }) } };
     expect(recorded(created, open, unknown, again).compare(edited, true)).toEqual([]);
     expect(recorded(created, open, unknown, again).compare([stored(3)], true)).toHaveLength(1);
+    // A run changes no rule.
+    const run = { ...open, action: 'automation.rule.execute' };
+    expect(recorded(created, run).compare(edited, true)).toHaveLength(1);
     // Two at once: which of them changed the rule last is not recorded.
     const [one, two] = ['one-event', 'two-event'];
     const both = [one, two].map((eventId) => ({ outcome: 'accepted', eventId }));
     const ends = [two, one].map((acceptedEventId) => ({ acceptedEventId, details: { after: view(3) } }));
     expect(recorded(created, ...both, ...ends).compare([], true)).toEqual([]);
-    const creation = { outcome: 'unknown', resourceId: 'automation-rule:new' };
-    expect(recorded(creation).compare([stored(9)], true)).toEqual([]);
+    const apply = { action: 'automation.rule.apply', resourceId: 'automation-rule:apply' };
+    const changes = [{ action: 'update', rule_id: 3, after: view(3) }];
+    const withApply = recorded(
+      created,
+      { outcome: 'accepted', eventId: 'one-event' },
+      { ...apply, outcome: 'accepted', eventId: 'two-event' },
+      { ...apply, acceptedEventId: 'two-event', details: { changes } },
+      { acceptedEventId: 'one-event', details: { after: view(3, { priority: 7 }) } },
+    );
+    expect(withApply.compare([stored(3)], true)).toEqual([]);
     expect(recorded().compare([stored(9)], false)).toEqual([]);
     expect(recorded().compare([stored(9)], true)).toHaveLength(1);
+  });
+
+  test.each([
+    ['create', 'automation-rule:new'],
+    ['instantiate', 'automation-rule:new'],
+    // Its resource is the rule that was copied.
+    ['duplicate', 'automation-rule:3'],
+  ])('[audit §7] %s, left open by a crash, may have made a rule; others are compared as before', (act, resourceId) => {
+    const created = { details: { before: null, after: view(3) } };
+    const open = { action: `automation.rule.${act}`, outcome: 'accepted', eventId: 'open-event', resourceId };
+    const unknown = { ...open, outcome: 'unknown', eventId: 'its-end', acceptedEventId: 'open-event' };
+    for (const events of [[open], [open, unknown]]) {
+      expect(recorded(created, ...events).compare([stored(3), stored(9)], true)).toEqual([]);
+      expect(recorded(created, ...events).compare([stored(3, { priority: 7 })], true)).toHaveLength(1);
+      expect(recorded(created, ...events).compare([], true)).toHaveLength(1);
+    }
+  });
+
+  test('[audit §7] an act on many rules, left open by a crash, may have changed each that was there, until its next record', () => {
+    const created = { details: { before: null, after: view(3) } };
+    const open = {
+      action: 'automation.rule.apply',
+      outcome: 'accepted',
+      eventId: 'open-event',
+      resourceId: 'automation-rule:apply',
+    };
+    const unknown = { ...open, outcome: 'unknown', eventId: 'its-end', acceptedEventId: 'open-event' };
+    for (const events of [[open], [open, unknown]]) {
+      expect(recorded(created, ...events).compare([stored(3, { priority: 7 }), stored(9)], true)).toEqual([]);
+      expect(recorded(created, ...events).compare([], true)).toEqual([]);
+    }
+    const again = { details: { before: null, after: view(3, { priority: 7 }) } };
+    expect(recorded(created, open, unknown, again).compare([stored(3)], true)).toHaveLength(1);
   });
 });

@@ -40,42 +40,49 @@ const compared = [
   'nodes_json',
 ] as const;
 const resourcePrefix = 'automation-rule:';
-/** The resource of creations before their rule exists: they do not conflict. */
-const creation = 'automation-rule:new';
+/** Acts that make a rule and change none that was there, whatever their resource: a copy has that of its original. */
+const creating: ReadonlySet<string> = new Set(
+  ['create', 'duplicate', 'instantiate'].map((act) => `automation.rule.${act}`),
+);
+const running = 'automation.rule.execute';
+
+/** An act, as far as it tells which rules it may have changed. */
+type Act = Pick<RecordedEvent, 'action' | 'resourceId'>;
 
 export class RecordedRules {
   readonly #rules = new Map<number, RecordedRule>();
   /** Acts that were accepted and have not ended, by the id of the event. */
-  readonly #open = new Map<string, string>();
+  readonly #open = new Map<string, Act>();
   /** Those that were open together with another act on the same rule. */
   readonly #overlapping = new Set<string>();
   readonly #unknown = new Set<number>();
-  /** An act on rules without an id of their own ended unknown: any rule may be of it. */
-  #anyUnknown = false;
+  /** An act that made rules may have ended without its record: rules that no event records may be its. */
+  #mayHaveMade = false;
 
   add(event: RecordedEvent): void {
-    if (!event.resourceId.startsWith(resourcePrefix)) return;
+    if (!event.resourceId.startsWith(resourcePrefix) || event.action === running) return;
     if (event.outcome === 'accepted') this.#begin(event);
     else if (event.acceptedEventId !== null) this.#open.delete(event.acceptedEventId);
-    if (event.outcome === 'unknown') this.#lose(event.resourceId);
+    if (event.outcome === 'unknown') this.#lose(event);
     if (event.outcome === 'succeeded') this.#take(event);
     // Of acts at the same time, the order of their ends is not that of their changes.
-    if (event.acceptedEventId !== null && this.#overlapping.delete(event.acceptedEventId)) this.#lose(event.resourceId);
+    if (event.acceptedEventId !== null && this.#overlapping.delete(event.acceptedEventId)) this.#lose(event);
   }
 
   /** The differences, a sentence each; `stored` as the table has them. `isWhole`: no record was removed by retention. */
   compare(stored: readonly Fields[], isWhole: boolean): string[] {
-    for (const resourceId of this.#open.values()) this.#lose(resourceId);
+    for (const act of this.#open.values()) this.#lose(act);
     const found: string[] = [];
     const present = new Set<number>();
     for (const raw of stored) {
       const row = fieldsOf(raw);
       const id = Number(row['id']);
       present.add(id);
-      if (this.#anyUnknown || this.#unknown.has(id)) continue;
+      if (this.#unknown.has(id)) continue;
       const recorded = this.#rules.get(id);
       if (recorded === undefined) {
-        if (isWhole) found.push(`rule ${id} was put into the database: no event records it (edited-outside)`);
+        if (isWhole && !this.#mayHaveMade)
+          found.push(`rule ${id} was put into the database: no event records it (edited-outside)`);
       } else if (recorded.fields === null)
         found.push(`rule ${id} is there although event ${recorded.sequence} deleted it (edited-outside)`);
       else {
@@ -88,19 +95,19 @@ export class RecordedRules {
       }
     }
     for (const [id, { fields, sequence }] of this.#rules) {
-      if (fields === null || present.has(id) || this.#anyUnknown || this.#unknown.has(id)) continue;
+      if (fields === null || present.has(id) || this.#unknown.has(id)) continue;
       found.push(`rule ${id}, as event ${sequence} recorded it, was removed from the database (edited-outside)`);
     }
     return found;
   }
 
-  #begin({ eventId, resourceId }: RecordedEvent): void {
+  #begin({ eventId, action, resourceId }: RecordedEvent): void {
     for (const [other, about] of this.#open)
-      if (about === resourceId && resourceId !== creation) {
+      if (mayMeet(about, { action, resourceId })) {
         this.#overlapping.add(other);
         this.#overlapping.add(eventId);
       }
-    this.#open.set(eventId, resourceId);
+    this.#open.set(eventId, { action, resourceId });
   }
 
   #take({ sequence, action, resourceId, details }: RecordedEvent): void {
@@ -136,11 +143,25 @@ export class RecordedRules {
     this.#unknown.delete(id);
   }
 
-  #lose(resourceId: string): void {
-    const id = Number(resourceId.slice(resourcePrefix.length));
-    if (Number.isSafeInteger(id)) this.#unknown.add(id);
-    else this.#anyUnknown = true;
+  /** What an act may have changed is not known until the next record of it. */
+  #lose({ action, resourceId }: Act): void {
+    const id = ruleOf(resourceId);
+    if (creating.has(action) || id === null) this.#mayHaveMade = true;
+    if (creating.has(action)) return;
+    for (const lost of id === null ? this.#rules.keys() : [id]) this.#unknown.add(lost);
   }
+}
+
+/** Null for an act on several rules. */
+function ruleOf(resourceId: string): number | null {
+  const id = Number(resourceId.slice(resourcePrefix.length));
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+/** Whether two acts may change the same rule. */
+function mayMeet(one: Act, other: Act): boolean {
+  if (creating.has(one.action) || creating.has(other.action)) return false;
+  return [one, other].some(({ resourceId }) => ruleOf(resourceId) === null) || one.resourceId === other.resourceId;
 }
 
 /** A row of the table as a view of a rule has it. */

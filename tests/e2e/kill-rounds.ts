@@ -62,7 +62,7 @@ export async function killRounds(
   }
 }
 
-function expectVerified(folders: ReturnType<typeof testFolders>): void {
+export function expectVerified(folders: ReturnType<typeof testFolders>): void {
   const verified = runCommand('setpoint', ['audit', 'verify', '--json'], serviceEnvironment(folders));
   expect(verified.status, verified.stdout + verified.stderr).toBe(0);
 }
@@ -139,14 +139,24 @@ function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
   return rows as unknown as StoredEvent[];
 }
 
-/** Every change that is in the store, or was answered to a client, has its accepted event. */
-function checkTrail(file: string, told: Told): void {
+/** No event is missing, and each receipt is of an event that is there. */
+export function checkReceipts(file: string, receipts: ReadonlyMap<number, string>): void {
   const database = new DatabaseSync(file);
   try {
     const events = eventsOf(database);
     expect(events.map((event) => event.sequence)).toEqual(events.map((_, index) => index + 1));
-    for (const [sequence, hash] of told.receipts)
-      expect([sequence, events[sequence - 1]?.hash]).toEqual([sequence, hash]);
+    for (const [sequence, hash] of receipts) expect([sequence, events[sequence - 1]?.hash]).toEqual([sequence, hash]);
+  } finally {
+    database.close();
+  }
+}
+
+/** Every change that is in the store, or was answered to a client, has its accepted event. */
+function checkTrail(file: string, told: Told): void {
+  checkReceipts(file, told.receipts);
+  const database = new DatabaseSync(file);
+  try {
+    const events = eventsOf(database);
     const accepted = events.filter((event) => event.outcome === 'accepted');
     const inputs = accepted.map((event) => JSON.parse(event.details ?? '{}') as { input?: Record<string, unknown> });
     const names = new Set(inputs.map(({ input }) => input?.['name']));
@@ -169,7 +179,7 @@ function checkTrail(file: string, told: Told): void {
 }
 
 /** After a start, no accepted event is open. */
-function checkClosed(file: string): { readonly events: number; readonly unknown: number } {
+export function checkClosed(file: string): { readonly events: number; readonly unknown: number } {
   const database = new DatabaseSync(file);
   const open = `SELECT count(*) AS n FROM audit_event a WHERE outcome = 'accepted'
     AND (SELECT count(*) FROM audit_event c WHERE c.accepted_event_id = a.event_id) <> 1`;

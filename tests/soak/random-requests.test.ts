@@ -1,13 +1,20 @@
-/** Thousands of random requests to all operations: every answer matches the description, and none is a 5xx. */
+/**
+ * Thousands of random requests to all operations: every answer matches the description, and none is a 5xx. Under kills, whatever was
+ * answered is in the audit trail, and the next start finds a site.
+ */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { seededRandom } from '../../src/testing/world/random.ts';
+import { type Random, seededRandom } from '../../src/testing/world/random.ts';
 import { demoFolders, installRules, startDemo } from '../console/browser.ts';
+import { checkClosed, checkReceipts, expectVerified } from '../e2e/kill-rounds.ts';
+import type { TestService } from '../e2e/running-service.ts';
 import { rulesRun, storageOn } from '../e2e/storage-on.ts';
 import { type DescribedApi, RandomRequests } from './random-requests.ts';
 
 const requests = Number(process.env['REQUESTS'] ?? 15_000);
+const kills = Number(process.env['KILLS'] ?? 100);
+const killWithinMs = 2000;
 /** Clients at once. A seed gives the same requests, in almost the same order. */
 const clients = 6;
 /** Reloading a changed site file restarts the engine. Until it runs again, requests that need it get one of these codes. */
@@ -81,3 +88,62 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(await service.stop()).toBe(0);
   },
 );
+
+test('[platform §1.1], [audit §6] killed at random moments, it starts again, and everything that it answered is in its audit trail', {
+  timeout: 3_600_000,
+}, async () => {
+  const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+  const random = seededRandom(seed);
+  const folders = demoFolders();
+  appendFileSync(join(folders.config, 'service.yaml'), 'http: { mutations_per_minute: 1000000 }\n');
+  const receipts = new Map<number, string>();
+  const wrong: string[] = [];
+  let service: TestService | undefined;
+  onTestFinished(async () => {
+    await service?.stop('SIGKILL');
+    folders.remove();
+  });
+  for (let round = 0; round < kills && wrong.length === 0; round++) {
+    service = await startDemo(folders);
+    await rulesRun(service);
+    if (round === 0) await installRules(service);
+    wrong.push(...(await requestsUntilKilled(service, random, receipts)));
+    checkReceipts(join(folders.data, 'site.sqlite'), receipts);
+    expectVerified(folders);
+  }
+  service = await startDemo(folders);
+  expect(await service.stop()).toBe(0);
+  const { events, unknown } = checkClosed(join(folders.data, 'site.sqlite'));
+  console.log(
+    `seed ${seed}: ${kills} kills, ${receipts.size} answered changes, ${events} events, ${unknown} closed as unknown`,
+  );
+  expect({ seed, wrong }).toEqual({ seed, wrong: [] });
+});
+
+/** Notes the receipts of answered changes; returns what should not have been answered before the kill. */
+async function requestsUntilKilled(service: TestService, random: Random, receipts: Map<number, string>) {
+  const described = JSON.parse((await service.request('GET', '/openapi.json')).text) as DescribedApi;
+  const made = new RandomRequests(random, described);
+  const token = await service.token('Admin');
+  const wrong: string[] = [];
+  let killed = false;
+  const client = async (): Promise<void> => {
+    while (!killed) {
+      const { method, path, body, headers } = made.next();
+      try {
+        const answer = await service.request(method, path, { token, headers, body });
+        const sequence = answer.headers.get('x-svc-audit-sequence');
+        if (sequence !== null) receipts.set(Number(sequence), answer.headers.get('x-svc-audit-hash') ?? '');
+        if (answer.status >= 500 && !engineAway.test(answer.text)) wrong.push(`${method} ${path}: ${answer.text}`);
+      } catch (error) {
+        if (!killed) wrong.push(`${method} ${path}: ${String(error)}`);
+      }
+    }
+  };
+  const load = Array.from({ length: clients }, client);
+  await new Promise((resolve) => setTimeout(resolve, random.below(killWithinMs)));
+  killed = true;
+  await service.stop('SIGKILL');
+  await Promise.all(load);
+  return wrong;
+}
