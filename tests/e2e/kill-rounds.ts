@@ -6,6 +6,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
+import type { DatabasePlace } from '../../src/storage/database.ts';
+import { runOn } from '../../src/testing/engines.ts';
 import {
   editorFlow,
   type Reply,
@@ -47,7 +49,7 @@ export async function killRounds(
     for (let round = 0; round < rounds; round++) {
       running = await startTestService(folders);
       await loadUntilKilled(running, round, told);
-      checkTrail(join(folders.data, 'site.sqlite'), told);
+      await checkTrail(join(folders.data, 'site.sqlite'), told);
       // As the crash left it, before any start mends anything.
       expectVerified(folders);
       onRound(round + 1);
@@ -128,32 +130,34 @@ interface StoredEvent {
   readonly hash: string;
 }
 
+const allEvents = `SELECT e.sequence, action, outcome, resource_id, e.hash, details FROM audit_event e
+  JOIN audit_chain c ON c.chain_id = e.chain_id AND c.log = 'events'
+  LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence ORDER BY e.sequence`;
+
 function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
-  const rows = database
-    .prepare(
-      `SELECT e.sequence, action, outcome, resource_id, e.hash, details FROM audit_event e
-       JOIN audit_chain c ON c.chain_id = e.chain_id AND c.log = 'events'
-       LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence ORDER BY e.sequence`,
-    )
-    .all();
-  return rows as unknown as StoredEvent[];
+  return database.prepare(allEvents).all() as unknown as StoredEvent[];
 }
 
 /** No event is missing, and each receipt is of an event that is there. */
-export function checkReceipts(file: string, receipts: ReadonlyMap<number, string>): void {
-  const database = new DatabaseSync(file);
+export async function checkReceipts(place: DatabasePlace, receipts: ReadonlyMap<number, string>): Promise<void> {
+  const events = await eventsIn(place);
+  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, index) => index + 1));
+  for (const [sequence, hash] of receipts) expect([sequence, events[sequence - 1]?.hash]).toEqual([sequence, hash]);
+}
+
+async function eventsIn(place: DatabasePlace): Promise<readonly StoredEvent[]> {
+  if (typeof place !== 'string') return (await runOn(place, allEvents)) as unknown as StoredEvent[];
+  const database = new DatabaseSync(place);
   try {
-    const events = eventsOf(database);
-    expect(events.map((event) => event.sequence)).toEqual(events.map((_, index) => index + 1));
-    for (const [sequence, hash] of receipts) expect([sequence, events[sequence - 1]?.hash]).toEqual([sequence, hash]);
+    return eventsOf(database);
   } finally {
     database.close();
   }
 }
 
 /** Every change that is in the store, or was answered to a client, has its accepted event. */
-function checkTrail(file: string, told: Told): void {
-  checkReceipts(file, told.receipts);
+async function checkTrail(file: string, told: Told): Promise<void> {
+  await checkReceipts(file, told.receipts);
   const database = new DatabaseSync(file);
   try {
     const events = eventsOf(database);

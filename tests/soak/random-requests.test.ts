@@ -5,16 +5,20 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { storageLimits } from '../../src/storage/server-limits.ts';
 import { type Random, seededRandom } from '../../src/testing/world/random.ts';
 import { demoFolders, installRules, startDemo } from '../console/browser.ts';
 import { checkClosed, checkReceipts, expectVerified } from '../e2e/kill-rounds.ts';
-import type { TestService } from '../e2e/running-service.ts';
+import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
+import { type Machine, startCluster } from '../e2e/several-machines.ts';
 import { rulesRun, storageOn } from '../e2e/storage-on.ts';
 import { type DescribedApi, RandomRequests } from './random-requests.ts';
 
 const requests = Number(process.env['REQUESTS'] ?? 15_000);
 const kills = Number(process.env['KILLS'] ?? 100);
 const killWithinMs = 2000;
+const takeovers = Math.ceil(kills / 5);
+const takeoverMs = 60_000;
 /** Clients at once. A seed gives the same requests, in almost the same order. */
 const clients = 6;
 /** Reloading a changed site file restarts the engine. Until it runs again, requests that need it get one of these codes. */
@@ -108,7 +112,7 @@ test('[platform §1.1], [audit §6] killed at random moments, it starts again, a
     await rulesRun(service);
     if (round === 0) await installRules(service);
     wrong.push(...(await requestsUntilKilled(service, random, receipts)));
-    checkReceipts(join(folders.data, 'site.sqlite'), receipts);
+    await checkReceipts(join(folders.data, 'site.sqlite'), receipts);
     expectVerified(folders);
   }
   service = await startDemo(folders);
@@ -120,15 +124,55 @@ test('[platform §1.1], [audit §6] killed at random moments, it starts again, a
   expect({ seed, wrong }).toEqual({ seed, wrong: [] });
 });
 
+test('[audit §6] of two machines one is killed again and again: what either answered is in their audit trail', {
+  timeout: 3_600_000,
+}, async () => {
+  const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+  const random = seededRandom(seed);
+  const cluster = await startCluster(['a', 'b'], { service: 'http: { mutations_per_minute: 1000000 }\n' });
+  onTestFinished(() => cluster.close());
+  await Promise.all(cluster.machines.map((machine) => machine.start()));
+  const receipts = new Map<number, string>();
+  const wrong: string[] = [];
+  for (let round = 0; round < takeovers && wrong.length === 0; round++) {
+    const leader = await cluster.leader(takeoverMs);
+    const other = cluster.machines.find((machine) => machine !== leader);
+    const victim = random.chance(0.7) ? leader : other;
+    if (victim?.service == null || other?.service == null || leader.service === null) throw new Error('one is down');
+    const survivor = victim === leader ? other.service : leader.service;
+    const beside = requestsUntil(survivor, random, receipts);
+    wrong.push(...(await requestsUntilKilled(victim.service, random, receipts)));
+    await cluster.leader(takeoverMs);
+    wrong.push(...(await beside.end()));
+    await victim.start();
+  }
+  for (const { service } of cluster.machines) expect(await service?.stop()).toBe(0);
+  const [{ folders }] = cluster.machines as [Machine, Machine];
+  const verified = runCommand(
+    'setpoint',
+    ['audit', 'verify', '--json'],
+    serviceEnvironment(folders, { SVC_DATABASE_URL: cluster.postgres.url }),
+  );
+  console.log(`seed ${seed}: ${takeovers} kills, ${receipts.size} answered changes`);
+  await checkReceipts({ url: cluster.postgres.url, limits: storageLimits }, receipts);
+  expect({ seed, wrong }).toEqual({ seed, wrong: [] });
+  expect(verified.status, verified.stdout + verified.stderr).toBe(0);
+});
+
 /** Notes the receipts of answered changes; returns what should not have been answered before the kill. */
 async function requestsUntilKilled(service: TestService, random: Random, receipts: Map<number, string>) {
-  const described = JSON.parse((await service.request('GET', '/openapi.json')).text) as DescribedApi;
-  const made = new RandomRequests(random, described);
-  const token = await service.token('Admin');
+  const load = requestsUntil(service, random, receipts);
+  await new Promise((resolve) => setTimeout(resolve, random.below(killWithinMs)));
+  load.expectEnd();
+  await service.stop('SIGKILL');
+  return load.end();
+}
+
+function requestsUntil(service: TestService, random: Random, receipts: Map<number, string>) {
   const wrong: string[] = [];
-  let killed = false;
-  const client = async (): Promise<void> => {
-    while (!killed) {
+  let over = false;
+  const client = async (made: RandomRequests, token: string): Promise<void> => {
+    while (!over) {
       const { method, path, body, headers } = made.next();
       try {
         const answer = await service.request(method, path, { token, headers, body });
@@ -136,14 +180,23 @@ async function requestsUntilKilled(service: TestService, random: Random, receipt
         if (sequence !== null) receipts.set(Number(sequence), answer.headers.get('x-svc-audit-hash') ?? '');
         if (answer.status >= 500 && !engineAway.test(answer.text)) wrong.push(`${method} ${path}: ${answer.text}`);
       } catch (error) {
-        if (!killed) wrong.push(`${method} ${path}: ${String(error)}`);
+        if (!over) wrong.push(`${method} ${path}: ${String(error)}`);
       }
     }
   };
-  const load = Array.from({ length: clients }, client);
-  await new Promise((resolve) => setTimeout(resolve, random.below(killWithinMs)));
-  killed = true;
-  await service.stop('SIGKILL');
-  await Promise.all(load);
-  return wrong;
+  const load = async (): Promise<void> => {
+    const described = JSON.parse((await service.request('GET', '/openapi.json')).text) as DescribedApi;
+    const token = await service.token('Admin');
+    await Promise.all(Array.from({ length: clients }, () => client(new RandomRequests(random, described), token)));
+  };
+  const running = load();
+  return {
+    /** From now on a request may fail. */
+    expectEnd: () => void (over = true),
+    async end(): Promise<readonly string[]> {
+      over = true;
+      await running.catch(() => undefined);
+      return wrong;
+    },
+  };
 }
