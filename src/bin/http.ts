@@ -2,7 +2,7 @@
 
 import type { BoundCapability } from '../api/capability.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
-import { systemClock, type Timer } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { addConsole } from '../gateway/console-files.ts';
 import { addLiveSocket } from '../gateway/live-socket.ts';
@@ -17,6 +17,7 @@ import { createServer, type Server, type ServerParts } from '../gateway/server.t
 import { traceRequests } from '../gateway/tracing.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
+import type { Schedule } from '../processing/schedule.ts';
 import { codeOf, type ServiceConfig, type ServiceLimits, StartError } from './config.ts';
 import { addMeasurements, type MeasuredParts, measuredLimits } from './measurements.ts';
 import type { Opened } from './opened.ts';
@@ -33,7 +34,7 @@ export interface HttpParts extends Pick<ServerParts, 'identity' | 'audit' | 'sit
   readonly stream: LiveStream;
   readonly measured: MeasuredParts;
   /** Starts what the service calls by itself. */
-  readonly schedule: (callOf: CallOf) => Timer;
+  readonly schedule: (callOf: CallOf) => Schedule;
   /** Null without a provider to sign in with. */
   readonly provider: Pick<ProviderRoutes, 'begin' | 'finish'> | null;
 }
@@ -46,6 +47,8 @@ export interface Serving {
   readonly port: number;
   /** `METHOD path` of every route. */
   readonly routes: ReadonlySet<string>;
+  /** The forecasts that run by themselves. */
+  readonly schedule: Schedule;
 }
 
 export async function serveHttp(parts: HttpParts): Promise<Serving> {
@@ -85,7 +88,7 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   opened.add(() => schedule.cancel());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());
-  return { ...(await listen(server, config)), routes: server.routes };
+  return { ...(await listen(server, config)), routes: server.routes, schedule };
 }
 
 /** A proxy that cannot be one is found when the server is made. */

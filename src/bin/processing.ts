@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { BoundCapability } from '../api/capability.ts';
 import { dataProcessing } from '../api/processing-capabilities.ts';
-import { systemClock, type Timer } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readBearer } from '../contract/wire/bearer.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
@@ -19,7 +19,7 @@ import { resultCapabilities } from '../processing/results/capabilities.ts';
 import type { ForecastDatabase } from '../processing/results/forecast-database.ts';
 import { resultKeeper } from '../processing/results/keep.ts';
 import { ResultStore } from '../processing/results/result-store.ts';
-import { isScheduled, runSchedule } from '../processing/schedule.ts';
+import { isScheduled, runSchedule, type Schedule } from '../processing/schedule.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
@@ -53,7 +53,7 @@ export interface ServiceProcessing {
   /** Ends what runs beside the calls. */
   stop(): void;
   /** Runs forecasts that are due, while `isOwn`. */
-  schedule(callOf: CallOf, isOwn: () => boolean): Timer;
+  schedule(callOf: CallOf, isOwn: () => boolean): Schedule;
 }
 
 /** The subject of forecasts that run by themselves. */
@@ -63,7 +63,7 @@ export const noProcessing: ServiceProcessing = {
   capabilities: [],
   measures: () => [],
   stop: () => undefined,
-  schedule: () => ({ cancel: () => undefined }),
+  schedule: () => ({ cancel: () => undefined, runNow: async () => undefined }),
 };
 
 /** A configuration that is wrong stops the start; null where processing is switched off. */

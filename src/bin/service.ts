@@ -36,6 +36,7 @@ import { recordGrantEndings } from '../operator/grant-endings.ts';
 import { createPointFeed } from '../operator/point-feed.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
+import type { Schedule } from '../processing/schedule.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { channelsMaximum, pointsMaximum, type Site } from '../site/site.ts';
 import { type SiteInForce, siteInForce } from '../site/site-in-force.ts';
@@ -88,6 +89,8 @@ export interface RunningService {
   readonly log: Log;
   /** `METHOD path` of every route. */
   readonly routes: ReadonlySet<string>;
+  /** The forecasts that run by themselves. */
+  readonly schedule: Pick<Schedule, 'runNow'>;
   /** Stops accepting requests, finishes open ones, flushes pending data, ends the threads. */
   stop(): Promise<void>;
 }

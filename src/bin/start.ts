@@ -44,12 +44,14 @@ if (config === undefined) throw new Error('the service runs without a configurat
 const { configDir, dataDir } = config;
 startDemoWeather(service.site, configDir, dataDir, service.log);
 // The screen does not wait for it: what forecasts read is there a second later.
-fillDemoHistory(service.history, service.site, configDir, startedMs).then(
+const filled = fillDemoHistory(service.history, service.site, configDir, startedMs).then(
   () => service.log.info('demo history filled', { took_ms: systemClock.wallMs() - startedMs }),
   (error: unknown) => service.log.warn('cannot fill the demo history', { error: String(error) }),
 );
 try {
-  await installDemoRules(service, configDir);
+  const isFirst = await installDemoRules(service, configDir);
+  // Its schedules begin at the next quarter hour: whoever looks before that would find none.
+  if (isFirst) void filled.then(() => service.schedule.runNow());
   process.stdout.write(await demoScreen(service, config));
 } catch (error) {
   if (!isForOperator(error)) throw error;

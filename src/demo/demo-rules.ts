@@ -12,9 +12,9 @@ import type { RunningService } from '../bin/service.ts';
 /** Rules that the demo may bring. */
 const rulesMax = 1000;
 
-/** Imports and enables the rules of `<configDir>/rules`, unless there are rules already. */
-export async function installDemoRules(service: RunningService, configDir: string): Promise<void> {
-  if ((await service.store.heads()).length > 0) return;
+/** Imports and enables the rules of `<configDir>/rules`, unless there are rules already; answers whether it did. */
+export async function installDemoRules(service: RunningService, configDir: string): Promise<boolean> {
+  if ((await service.store.heads()).length > 0) return false;
   const rules = readRules(join(configDir, 'rules'), service);
   const report = await importRules(service.database, service.audit, systemClock, { rules, match: undefined, rulesMax });
   await enable(
@@ -22,6 +22,7 @@ export async function installDemoRules(service: RunningService, configDir: strin
     report.created.map(({ id }) => id),
   );
   await service.engine.reload();
+  return true;
 }
 
 function readRules(folder: string, service: RunningService) {

@@ -128,6 +128,15 @@ describe('the timer', () => {
     expect(asked).toHaveLength(3);
   });
 
+  test('runs now when asked, and at its times as before', async () => {
+    const asked: string[] = [];
+    const { advance, timer } = running(async ({ as_of }) => void asked.push(as_of));
+    await timer.runNow();
+    expect(asked).toEqual(['2026-07-11T12:00:00Z']);
+    await advance(16);
+    expect(asked).toEqual(['2026-07-11T12:00:00Z', '2026-07-11T12:00:00Z', '2026-07-11T12:15:00Z']);
+  });
+
   test('a timer that fires a moment early waits for its time', async () => {
     const simulated = simulatedClock(nowMs);
     const earlyMs = 3;

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/databases/site-database.ts';
 import { historyLimits } from '../../src/historian/limits.ts';
@@ -235,6 +236,15 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
     const gaps = rows.slice(1).map((row, index) => row.eventMs - (rows[index]?.eventMs ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(90_000);
     await historian.close();
+    // What the schedules would issue at the next quarter hour is there now.
+    const forecasts = new DatabaseSync(join(data, 'forecasts.sqlite'), { readOnly: true });
+    const kept = forecasts.prepare('SELECT task_id, status FROM kept_result');
+    await expect
+      .poll(() => kept.all().map(({ task_id: task, status }) => `${String(task)} ${String(status)}`), {
+        timeout: 20_000,
+      })
+      .toEqual(expect.arrayContaining(['demo.load-day-ahead produced', 'demo.pv-day-ahead produced']));
+    forecasts.close();
   } finally {
     demo.kill('SIGINT');
     await ended;
