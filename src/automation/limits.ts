@@ -74,7 +74,7 @@ export const automationLimitsSchema = strict({
     [1024, 1_073_741_824],
     'log bytes that may wait for the disk; beyond it lines are dropped and counted',
   ),
-  stream_clients: limit(64, [1, 10_000], 'live streams open at once'),
+  stream_clients: limit(64, [1, 10_000], 'authenticated live streams open at once'),
   stream_channels: limit(1000, [1, 100_000], 'rules that one stream may follow'),
   stream_points: limit(4096, [1, 100_000], 'points that one stream may follow'),
   stream_alarms: limit(2000, [1, 100_000], 'alarms that one stream may name'),

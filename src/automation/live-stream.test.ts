@@ -235,7 +235,19 @@ describe('[rules §8] live stream', () => {
     expect(socket.sent.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-input' } });
     const second = testSocket();
     stream.connect(second);
-    expect(second.closed?.code).toBe(1013);
+    expect(second.closed).toBeUndefined();
+    second.say({ type: 'authenticate', token: 'good' });
+    await settle();
+    expect(second.closed).toEqual({ code: 1013, reason: 'too many clients' });
+  });
+
+  test('strangers take no place of `stream_clients`, however many connect', async () => {
+    const { stream } = setup({ stream_clients: 1 });
+    const strangers = Array.from({ length: 10 }, testSocket);
+    for (const stranger of strangers) stream.connect(stranger);
+    const socket = await openSocket(stream, [1]);
+    expect(socket.sent.at(-1)?.type).toBe('subscribed');
+    expect(strangers.every(({ closed }) => closed === undefined)).toBe(true);
   });
 
   test('[points §8.3] points beside rules: each subscription replaces its own kind; a full socket takes none; both end with it', async () => {

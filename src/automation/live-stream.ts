@@ -180,6 +180,9 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     if (client.state !== 'checking') return;
     if (subject === null) return end(client, closeCodes.unauthenticated, 'unauthenticated');
     if (!subject.mayRead) return end(client, closeCodes.denied, 'permission denied');
+    // Those who are not known yet do not count: a stranger could keep everybody else out.
+    const known = [...clients].filter(({ state }) => state === 'open');
+    if (known.length >= limits.stream_clients) return end(client, closeCodes.busy, 'too many clients');
     client.deadline?.cancel();
     client.state = 'open';
     if (subject.expiresAtMs !== null) expireAt(client, subject.expiresAtMs);
@@ -271,7 +274,6 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         retry: undefined,
         recheck: undefined,
       };
-      if (clients.size >= limits.stream_clients) return end(client, closeCodes.busy, 'too many clients');
       clients.add(client);
       client.deadline = clock.after(limits.stream_authenticate_ms, () =>
         end(client, closeCodes.unauthenticated, 'unauthenticated'),
