@@ -141,7 +141,7 @@ function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
 /** No event is missing, and each receipt is of an event that is there. */
 export async function checkReceipts(place: DatabasePlace, receipts: ReadonlyMap<number, string>): Promise<void> {
   const events = await eventsIn(place);
-  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, index) => index + 1));
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
   for (const [sequence, hash] of receipts) expect([sequence, events[sequence - 1]?.hash]).toEqual([sequence, hash]);
 }
 

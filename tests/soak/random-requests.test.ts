@@ -136,12 +136,11 @@ test('[audit §6] of two machines one is killed again and again: what either ans
   const wrong: string[] = [];
   for (let round = 0; round < takeovers && wrong.length === 0; round++) {
     const leader = await cluster.leader(takeoverMs);
-    const other = cluster.machines.find((machine) => machine !== leader);
-    const victim = random.chance(0.7) ? leader : other;
-    if (victim?.service == null || other?.service == null || leader.service === null) throw new Error('one is down');
-    const survivor = victim === leader ? other.service : leader.service;
-    const beside = requestsUntil(survivor, random, receipts);
-    wrong.push(...(await requestsUntilKilled(victim.service, random, receipts)));
+    const isLeader = random.chance(0.7);
+    const victim = cluster.machines.find((machine) => (machine === leader) === isLeader) as Machine;
+    const survivor = cluster.machines.find((machine) => machine !== victim) as Machine;
+    const beside = requestsUntil(runningOn(survivor), random, receipts);
+    wrong.push(...(await requestsUntilKilled(runningOn(victim), random, receipts)));
     await cluster.leader(takeoverMs);
     wrong.push(...(await beside.end()));
     await victim.start();
@@ -159,6 +158,11 @@ test('[audit §6] of two machines one is killed again and again: what either ans
   expect(verified.status, verified.stdout + verified.stderr).toBe(0);
 });
 
+function runningOn({ name, service }: Machine): TestService {
+  if (service === null) throw new Error(`${name} is down`);
+  return service;
+}
+
 /** Notes the receipts of answered changes; returns what should not have been answered before the kill. */
 async function requestsUntilKilled(service: TestService, random: Random, receipts: Map<number, string>) {
   const load = requestsUntil(service, random, receipts);
@@ -170,9 +174,9 @@ async function requestsUntilKilled(service: TestService, random: Random, receipt
 
 function requestsUntil(service: TestService, random: Random, receipts: Map<number, string>) {
   const wrong: string[] = [];
-  let over = false;
+  const state = { isOver: false };
   const client = async (made: RandomRequests, token: string): Promise<void> => {
-    while (!over) {
+    while (!state.isOver) {
       const { method, path, body, headers } = made.next();
       try {
         const answer = await service.request(method, path, { token, headers, body });
@@ -180,7 +184,7 @@ function requestsUntil(service: TestService, random: Random, receipts: Map<numbe
         if (sequence !== null) receipts.set(Number(sequence), answer.headers.get('x-svc-audit-hash') ?? '');
         if (answer.status >= 500 && !engineAway.test(answer.text)) wrong.push(`${method} ${path}: ${answer.text}`);
       } catch (error) {
-        if (!over) wrong.push(`${method} ${path}: ${String(error)}`);
+        if (!state.isOver) wrong.push(`${method} ${path}: ${String(error)}`);
       }
     }
   };
@@ -192,9 +196,9 @@ function requestsUntil(service: TestService, random: Random, receipts: Map<numbe
   const running = load();
   return {
     /** From now on a request may fail. */
-    expectEnd: () => void (over = true),
+    expectEnd: () => void (state.isOver = true),
     async end(): Promise<readonly string[]> {
-      over = true;
+      state.isOver = true;
       await running.catch(() => undefined);
       return wrong;
     },
