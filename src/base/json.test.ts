@@ -41,6 +41,8 @@ describe('strict JSON', () => {
     ['[-1e309]', 'has a number that is too large'],
     ['1e999', 'has a number that is too large'],
     [`[${'9'.repeat(400)}]`, 'has a number that is too large'],
+    [`[${'9'.repeat(309)}]`, 'has a number that is too large'],
+    ['[1E+309, 1]', 'has a number that is too large'],
     ['"\\ud800"', 'has a text that is not valid Unicode'],
     ['{"\\udc00":1}', 'has a text that is not valid Unicode'],
     ['["\\udc00\\ud800"]', 'has a text that is not valid Unicode'],
@@ -63,6 +65,11 @@ describe('strict JSON', () => {
     [' -12.5e+1 ', -125],
   ])('%s is read', (text, value) => {
     expect(parseJson(text)).toEqual(value);
+  });
+
+  test('the largest numbers, and exponents that do not overflow, are read', () => {
+    const text = `[1${'0'.repeat(308)}, -1.7976931348623157e+308, 1E-400, 0e999, 12e0]`;
+    expect(parseJson(text)).toEqual([1e308, -Number.MAX_VALUE, 0, 0, 12]);
   });
 
   test('the edge of the depth, of arrays and of objects', () => {

@@ -44,6 +44,15 @@ export function* parseJsonSteps(text: string, overflow: NumberOverflow = 'refuse
   return value;
 }
 
+const codes = {
+  quote: 0x22,
+  comma: 0x2c,
+  openArray: 0x5b,
+  closeArray: 0x5d,
+  openObject: 0x7b,
+  closeObject: 0x7d,
+} as const;
+
 /** Characters that are looked at in one step. */
 const stepCharacters = 65_536;
 
@@ -57,8 +66,8 @@ function* check(text: string, overflow: NumberOverflow): Steps<void> {
       yield;
       stepEnd = at + stepCharacters;
     }
-    const character = text[at];
-    if (character === '"') {
+    const code = text.charCodeAt(at);
+    if (code === codes.quote) {
       const end = endOfString(text, at);
       const members = open.at(-1);
       const token = text.slice(at, end + 1);
@@ -66,22 +75,19 @@ function* check(text: string, overflow: NumberOverflow): Steps<void> {
       if (expectKey && members) noteMember(members, JSON.parse(token) as string);
       expectKey = false;
       at = end;
-    } else if (character === '{' || character === '[') {
-      open.push(character === '{' ? new Set() : null);
+    } else if (code === codes.openObject || code === codes.openArray) {
+      open.push(code === codes.openObject ? new Set() : null);
       if (open.length > jsonDepthMaximum) {
         throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`, 'depth');
       }
-      expectKey = character === '{';
-    } else if (character === '}' || character === ']') {
+      expectKey = code === codes.openObject;
+    } else if (code === codes.closeObject || code === codes.closeArray) {
       open.pop();
       expectKey = false;
-    } else if (character === ',') {
+    } else if (code === codes.comma) {
       expectKey = open.at(-1) !== null;
-    } else if (isNumberStart(text.charCodeAt(at))) {
-      const end = endOfNumber(text, at);
-      if (overflow === 'refused' && !Number.isFinite(Number(text.slice(at, end))))
-        throw new JsonError('has a number that is too large', 'number_overflow');
-      at = end - 1;
+    } else if (isNumberStart(code)) {
+      at = endOfNumber(text, at, overflow) - 1;
     }
   }
 }
@@ -103,10 +109,13 @@ function checkUnicode(token: string): void {
     throw new JsonError('has a text that is not valid Unicode', 'lone_surrogate');
 }
 
+const backslashCode = 0x5c;
+
 function endOfString(text: string, from: number): number {
   for (let at = from + 1; ; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at;
+    const code = text.charCodeAt(at);
+    if (code === backslashCode) at++;
+    else if (code === codes.quote) return at;
   }
 }
 
@@ -114,9 +123,24 @@ function isNumberStart(code: number): boolean {
   return code === 0x2d || (code >= 0x30 && code <= 0x39);
 }
 
-/** The index after the number's last character. */
-function endOfNumber(text: string, from: number): number {
-  const end = /[^-+.0-9eE]/g;
-  end.lastIndex = from;
-  return end.exec(text)?.index ?? text.length;
+/** The largest number has 309 digits. */
+const plainDigitsMax = 308;
+
+/** The index after the number's last character. Most numbers need no second look: only an exponent or hundreds of digits overflow. */
+function endOfNumber(text: string, from: number, overflow: NumberOverflow): number {
+  const plainEnd = endOfDigits(text, from);
+  const hasExponent = (text.charCodeAt(plainEnd) | 0x20) === 0x65;
+  const end = hasExponent ? endOfDigits(text, plainEnd + 1) : plainEnd;
+  const mayOverflow = overflow === 'refused' && (hasExponent || end - from > plainDigitsMax);
+  if (mayOverflow && !Number.isFinite(Number(text.slice(from, end))))
+    throw new JsonError('has a number that is too large', 'number_overflow');
+  return end;
+}
+
+/** Digits, points and signs: between "+" and "9" a valid text has nothing else beside the comma. */
+function endOfDigits(text: string, from: number): number {
+  for (let at = from; ; at++) {
+    const code = text.charCodeAt(at);
+    if (!(code >= 0x2b && code <= 0x39 && code !== codes.comma)) return at;
+  }
 }

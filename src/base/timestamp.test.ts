@@ -40,6 +40,55 @@ describe('[data-processing §1.1] common value rules: times', () => {
     expect(parseTimestamp(text)).toBeNull();
   });
 
+  test('any text reads as a pattern and the calendar of the engine read it', () => {
+    const pattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?Z$/;
+    const naive = (text: string): number | null => {
+      if (!pattern.test(text)) return null;
+      const ms = Date.parse(text);
+      const isSame = !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 19) === text.slice(0, 19);
+      return isSame && ms >= 0 ? ms : null;
+    };
+    const number = (digits: number) => fc.nat(10 ** digits - 1).map((value) => String(value).padStart(digits, '0'));
+    const fraction = fc.oneof(
+      fc.constant(''),
+      fc
+        .integer({ min: 0, max: 4 })
+        .chain((digits) => number(digits))
+        .map((text) => `.${text}`),
+    );
+    const near = fc
+      .tuple(
+        fc.oneof(number(4), fc.constantFrom('1969', '1970', '2024', '2026')),
+        number(2),
+        number(2),
+        number(2),
+        number(2),
+        number(2),
+        fraction,
+      )
+      .map(
+        ([year, month, day, hour, minute, second, rest]) =>
+          `${year}-${month}-${day}T${hour}:${minute}:${second}${rest}Z`,
+      );
+    const plausible = fc
+      .date({ min: new Date(0), max: new Date(Date.UTC(9999, 11, 31)), noInvalidDate: true })
+      .map((date) => date.toISOString());
+    const spoiled = fc
+      .tuple(
+        fc.oneof(near, plausible),
+        fc.nat(30),
+        fc.constantFrom('', ' ', '0', '9', '/', ':', 'z', 'Z', '\u0660', '.'),
+        fc.nat(1),
+      )
+      .map(([text, at, mark, cut]) => text.slice(0, at) + mark + text.slice(at + cut));
+    fc.assert(
+      fc.property(fc.oneof(near, plausible, spoiled), (text) => {
+        expect(parseTimestamp(text)).toBe(naive(text));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
   test('every instant has one spelling, which reads back; a zero fraction is left out', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31, 23, 59, 59, 999) }), (ms) => {
