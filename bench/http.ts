@@ -153,7 +153,7 @@ try {
   ];
   const shown: Record<string, { readonly own: number; readonly ratio: number }> = {};
   for (const [name, path] of Object.entries(paths)) {
-    const share = name === 'list' ? 0.1 : 1;
+    const share = name === 'list' ? 0.5 : 1;
     // Both compilers have done their work by then.
     for (const { base, pid } of peers) await costOf(pid, warm * share, () => ask(base, path, headers), 0);
     const own: number[] = [];

@@ -48,6 +48,7 @@ const codes = {
   quote: 0x22,
   comma: 0x2c,
   openArray: 0x5b,
+  backslash: 0x5c,
   closeArray: 0x5d,
   openObject: 0x7b,
   closeObject: 0x7d,
@@ -87,7 +88,7 @@ function* check(text: string, overflow: NumberOverflow): Steps<void> {
     } else if (code === codes.comma) {
       expectKey = open.at(-1) !== null;
     } else if (isNumberStart(code)) {
-      at = endOfNumber(text, at, overflow) - 1;
+      at = checkNumber(text, at, overflow) - 1;
     }
   }
 }
@@ -109,12 +110,10 @@ function checkUnicode(token: string): void {
     throw new JsonError('has a text that is not valid Unicode', 'lone_surrogate');
 }
 
-const backslashCode = 0x5c;
-
 function endOfString(text: string, from: number): number {
   for (let at = from + 1; ; at++) {
     const code = text.charCodeAt(at);
-    if (code === backslashCode) at++;
+    if (code === codes.backslash) at++;
     else if (code === codes.quote) return at;
   }
 }
@@ -126,8 +125,11 @@ function isNumberStart(code: number): boolean {
 /** The largest number has 309 digits. */
 const plainDigitsMax = 308;
 
-/** The index after the number's last character. Most numbers need no second look: only an exponent or hundreds of digits overflow. */
-function endOfNumber(text: string, from: number, overflow: NumberOverflow): number {
+/**
+ * Refuses a number that is too large; returns the index after its last character. Only those with an exponent or hundreds of digits are
+ * converted, because no other can be.
+ */
+function checkNumber(text: string, from: number, overflow: NumberOverflow): number {
   const plainEnd = endOfDigits(text, from);
   const hasExponent = (text.charCodeAt(plainEnd) | 0x20) === 0x65;
   const end = hasExponent ? endOfDigits(text, plainEnd + 1) : plainEnd;

@@ -5,25 +5,20 @@
 
 import { Fault } from './fault.ts';
 
-/** Lengths without a fraction, and with one of a digit to three. */
+/** Without a fraction of a second. */
 const wholeLength = '2026-07-11T12:00:00Z'.length;
-const fractionAt = wholeLength - 1;
+/** A point and three digits more. */
 const lengthMax = wholeLength + 4;
-/** Places of what stands between the numbers. */
-const marks = [
-  [4, '-'],
-  [7, '-'],
-  [10, 'T'],
-  [13, ':'],
-  [16, ':'],
-] as const;
-const marksAt = marks.map(([at, mark]) => [at, mark.charCodeAt(0)] as const);
+/** Between the numbers: where, and the code of the character. */
+const marks = (['4-', '7-', '10T', '13:', '16:'] as const).map(
+  (mark) => [Number.parseInt(mark, 10), mark.charCodeAt(mark.length - 1)] as const,
+);
 const zuluCode = 'Z'.charCodeAt(0);
 const pointCode = '.'.charCodeAt(0);
 const zeroCode = '0'.charCodeAt(0);
 /** Units of each digit of a fraction, in milliseconds. */
 const fractionUnits = [100, 10, 1] as const;
-/** The date that was read last, and its begin: files and frames are thousands of instants of a few days. */
+/** The date that was read last, and when it begins: files and frames have thousands of instants of a few days. */
 let readDate = '';
 let readDayMs = Number.NaN;
 
@@ -34,8 +29,8 @@ let readDayMs = Number.NaN;
 export function parseTimestamp(text: string): number | null {
   if (text.length < wholeLength || text.length > lengthMax || text.charCodeAt(text.length - 1) !== zuluCode)
     return null;
-  for (let index = 0; index < marksAt.length; index++) {
-    const [at, code] = marksAt[index] as readonly [number, number];
+  for (let index = 0; index < marks.length; index++) {
+    const [at, code] = marks[index] as readonly [number, number];
     if (text.charCodeAt(at) !== code) return null;
   }
   const [hour, minute, second] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)];
@@ -46,7 +41,7 @@ export function parseTimestamp(text: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** NaN where one of them is not a digit. */
+/** The number that these characters write; NaN unless all are digits. */
 function digits(text: string, from: number, count: number): number {
   let value = 0;
   for (let at = from; at < from + count; at++) {
@@ -57,14 +52,14 @@ function digits(text: string, from: number, count: number): number {
   return value;
 }
 
-/** Milliseconds; NaN where it is none. */
+/** In milliseconds; NaN unless it is a point and one to three digits. */
 function fractionOf(text: string): number {
-  const count = text.length - 1 - (fractionAt + 1);
-  if (text.charCodeAt(fractionAt) !== pointCode || count < 1) return Number.NaN;
-  return digits(text, fractionAt + 1, count) * (fractionUnits[count - 1] as number);
+  const count = text.length - wholeLength - 1;
+  if (text.charCodeAt(wholeLength - 1) !== pointCode || count < 1) return Number.NaN;
+  return digits(text, wholeLength, count) * (fractionUnits[count - 1] as number);
 }
 
-/** The begin of the date; NaN where there is no such date. */
+/** The first millisecond of the date; NaN if there is no such date. */
 function dayOf(text: string): number {
   const date = text.slice(0, 10);
   if (date === readDate) return readDayMs;

@@ -135,6 +135,10 @@ describe('the timer', () => {
     expect(asked).toEqual(['2026-07-11T12:00:00Z']);
     await advance(16);
     expect(asked).toEqual(['2026-07-11T12:00:00Z', '2026-07-11T12:00:00Z', '2026-07-11T12:15:00Z']);
+    // The service is stopping.
+    timer.cancel();
+    await timer.runNow();
+    expect(asked).toHaveLength(3);
   });
 
   test('a timer that fires a moment early waits for its time', async () => {

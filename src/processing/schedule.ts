@@ -69,7 +69,7 @@ export interface ScheduleParts {
 }
 
 export interface Schedule extends Timer {
-  /** Runs each route now, beside its times; a failure is logged like that of any other run. */
+  /** Runs each route now, in addition to its own times, until cancelled. A failure is logged like that of any other run. */
   runNow(): Promise<void>;
 }
 
@@ -124,7 +124,7 @@ class RouteTimer implements Timer {
   async run(): Promise<void> {
     const { clock, log, isOwn, call } = this.#parts;
     const about = { task: this.#route.task.id, binding: this.#route.binding.id };
-    if (!isOwn()) return;
+    if (this.#ended || !isOwn()) return;
     if (this.#running) {
       log.warn('a scheduled forecast was left out: the one before is still under way', about);
       return;

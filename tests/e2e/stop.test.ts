@@ -135,7 +135,9 @@ describe('[rules §8] /ws over HTTP', () => {
   });
 
   test('a client that floods it with messages, or with pings before anybody knows who it is, is disconnected', async () => {
-    const service = await start(folders());
+    const own = folders();
+    own.write('service.yaml', 'automation: { stream_clients: 1 }\n');
+    const service = await start(own);
     const opened = async (): Promise<{ socket: WebSocket; ended: Promise<string> }> => {
       const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
       const ended = new Promise<string>((resolve) =>
@@ -144,12 +146,13 @@ describe('[rules §8] /ws over HTTP', () => {
       await new Promise((resolve) => socket.once('open', resolve));
       return { socket, ended };
     };
+    const stranger = await opened();
+    // The stranger, who was first, takes no place of `stream_clients`.
     const reader = await opened();
     reader.socket.send(JSON.stringify({ type: 'authenticate', token: await service.token('Viewer') }));
     await new Promise((resolve) => reader.socket.once('message', resolve));
     const subscription = JSON.stringify({ type: 'subscribe', data: { source: 'rule', channels: [1] } });
     for (let count = 0; count < 100; count++) reader.socket.send(subscription);
-    const stranger = await opened();
     for (let count = 0; count < 100; count++) stranger.socket.ping();
     expect(await Promise.all([reader.ended, stranger.ended])).toEqual(
       Array.from({ length: 2 }, () => '1008 more than 50 messages a second'),
