@@ -2,13 +2,13 @@
 import { actorOf, type CallContext, type Capability } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { InTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import type { FlowLimits } from '../rules/limits.ts';
-import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import type { InstanceName } from './catalogue-view.ts';
 import type { EngineClient } from './engine-client.ts';
+import type { ParametersInForce, SiteParameters } from './parameters-in-force.ts';
 import type { RevisionReader, RuleAct } from './store/revision-store.ts';
 import type { RuleStore } from './store/rule-store.ts';
 import type { RunReader } from './store/run-store.ts';
@@ -26,23 +26,26 @@ export interface AutomationParts {
   readonly instances: () => readonly InstanceName[];
   /** The catalogue as the rules see it now; a reload with changed parameters replaces it. */
   readonly catalogue: () => SiteCatalogue;
-  readonly parameters: () => Readonly<Record<string, Parameter>>;
-  /**
-   * Reads the site's parameters from its file, and what else in it differs from the site that runs and needs a restart;
-   * throws a Fault `invalid-site`.
-   */
-  readonly readParameters: () => Promise<{
-    readonly parameters: Readonly<Record<string, Parameter>>;
-    /** Other changes in the file, a sentence each. */
+  readonly parameters: Pick<ParametersInForce, 'current' | 'renew'>;
+  /** Reads the site file as it is now; throws a Fault `invalid-site`. */
+  readonly readFile: () => Promise<{
+    readonly parameters: SiteParameters;
+    /** What else in it differs from the site that runs, a sentence each. */
     readonly otherChanges: readonly string[];
   }>;
-  /** Makes them the parameters in force. */
-  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
-  /** Runs what changes the parameters in force, one change after the other. */
-  readonly inTurn: InTurn;
   /** Live values now, or null when no consistent copy could be had. */
   readonly snapshot: () => Snapshot | null;
   readonly log: Log;
+}
+
+/** Stored changes stay: an engine that cannot take them up now does so later, at the latest when it is started again. */
+export async function orLater(log: Log, taken: Promise<unknown>): Promise<void> {
+  try {
+    await taken;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    log.warn('a stored change waits for the rule engine', { code: error.code });
+  }
 }
 
 export const succeeded = (data: unknown): { success: true; data: unknown } => ({ success: true, data });

@@ -101,7 +101,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       descriptor: automation.instances,
       resource: () => ({ kind: 'site', id: 'site-catalogue' }),
       handler: async () => ({
-        data: succeeded(catalogueView(parts.catalogue(), parts.instances(), parts.parameters())),
+        data: succeeded(catalogueView(parts.catalogue(), parts.instances(), parts.parameters.current())),
       }),
     },
   ];
@@ -178,17 +178,23 @@ function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
     {
       descriptor: automation.reload,
       resource: schedulerResource,
-      handler: () => parts.inTurn(() => reload(parts)),
+      handler: () => reload(parts),
     },
   ];
 }
 
 async function reload(parts: AutomationParts): Promise<Answer> {
-  const before = parts.parameters();
-  const { parameters: after, otherChanges } = await parts.readParameters();
+  const otherChanges: string[] = [];
   // On a shared site the engine may have others than this process had, which another one has told it.
-  const report = await parts.engine.reload(after);
-  parts.useParameters(after);
+  const renewed = await parts.parameters.renew(
+    (parameters) => parts.engine.reload(parameters),
+    async () => {
+      const read = await parts.readFile();
+      otherChanges.push(...read.otherChanges);
+      return read.parameters;
+    },
+  );
+  const { before, after, taken: report } = renewed;
   const warnings = otherChanges.map((message) => ({
     code: 'site-changed',
     message,

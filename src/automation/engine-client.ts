@@ -10,7 +10,6 @@ import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
 import type { Grant, Override } from '../rules/authority.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import type { Parameter } from '../site/catalogue.ts';
 import type {
   AskedMethod,
   EngineEvent,
@@ -22,6 +21,7 @@ import type {
 import { drainEngine } from './engine-drain.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
+import type { SiteParameters } from './parameters-in-force.ts';
 import { missingRules, nextStageSize, type Portion, portionSize, stageMaximum, stageMinimum } from './rule-portions.ts';
 import type { EndedGrant } from './store/authority-store.ts';
 import type { RuleHead } from './store/rule-store.ts';
@@ -46,9 +46,9 @@ interface StoredRules {
 }
 
 export interface EngineClientParts {
-  readonly start: (parameters: Readonly<Record<string, Parameter>>) => EngineThread;
+  readonly start: (parameters: SiteParameters) => EngineThread;
   readonly rules: StoredRules;
-  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly parameters: SiteParameters;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AutomationLimits;
@@ -65,7 +65,9 @@ export interface EngineClient {
   /** Starts the engine with the stored rules. */
   open(): Promise<ReloadReport>;
   /** `parameters` are those in force from now on; without them they stay. `changed`: only these rules are looked at. */
-  reload(parameters?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport>;
+  reload(parameters?: SiteParameters, changed?: readonly number[]): Promise<ReloadReport>;
+  /** The stored values of parameters have changed: in this process these are in force from now on. */
+  takeStored(parameters: SiteParameters): Promise<ReloadReport>;
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
   /** Has an override or a limit stored and taken into force, in time or never. */
   grant(grant: Grant): Promise<{ readonly replaced: Override | null }>;
@@ -91,21 +93,21 @@ export interface ContendingEngine extends EngineClient {
   /** Starts the engine's thread and has it compile the stored rules. It touches no state and runs none. */
   standBy(): Promise<ReloadReport>;
   /** Has it take the stored states of the rules, which are its own to write from now on. It runs none yet. */
-  adopt(epoch: number, parameters: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
+  adopt(epoch: number, parameters: SiteParameters): Promise<ReloadReport>;
   /** Rules run. */
   run(): Promise<void>;
   /**
    * Stores pending executions, ends the thread, and runs `between`, which returns the parameters in force from then on; and starts another
    * one, which continues where this one ended. Meanwhile no rule runs.
    */
-  renew(between: () => Promise<Readonly<Record<string, Parameter>>>): Promise<ReloadReport>;
+  renew(between: () => Promise<SiteParameters>): Promise<ReloadReport>;
 }
 
 interface Running {
   readonly thread: EngineThread;
   readonly caller: Caller<EngineMethods, EngineEvent>;
   /** The site's parameters that this engine holds. */
-  parameters: Readonly<Record<string, Parameter>>;
+  parameters: SiteParameters;
   /** Revision of each rule that this engine holds. */
   readonly held: Map<number, number>;
   /** More rules are to be loaded. */
@@ -162,7 +164,7 @@ class RestartedEngine implements ContendingEngine {
     return this.#start();
   }
 
-  adopt(epoch: number, inForce: Readonly<Record<string, Parameter>>): Promise<ReloadReport> {
+  adopt(epoch: number, inForce: SiteParameters): Promise<ReloadReport> {
     this.#parameters = inForce;
     this.#wanted.epoch = epoch;
     return this.#inTurn(() => this.#bring(this.#alive()));
@@ -173,7 +175,7 @@ class RestartedEngine implements ContendingEngine {
     return this.#inTurn(() => this.#advance(this.#alive()));
   }
 
-  reload(inForce?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport> {
+  reload(inForce?: SiteParameters, changed?: readonly number[]): Promise<ReloadReport> {
     if (inForce !== undefined) this.#parameters = inForce;
     return this.#inTurn(() => {
       const target = this.#alive();
@@ -182,6 +184,8 @@ class RestartedEngine implements ContendingEngine {
       return this.#bring(target, changed);
     });
   }
+
+  readonly takeStored = (inForce: SiteParameters): Promise<ReloadReport> => this.reload(inForce);
 
   async execute(ruleId: number, correlationId: string): Promise<ExecutionRecord> {
     const untilMs = this.#clock.monotonicMs() + this.#limits.engine_call_timeout_ms * orderShare;
@@ -226,7 +230,7 @@ class RestartedEngine implements ContendingEngine {
     return this.#limits.tick_interval_ms;
   }
 
-  async renew(between: () => Promise<Readonly<Record<string, Parameter>>>): Promise<ReloadReport> {
+  async renew(between: () => Promise<SiteParameters>): Promise<ReloadReport> {
     await this.#end();
     try {
       this.#parameters = await between();
@@ -285,7 +289,7 @@ class RestartedEngine implements ContendingEngine {
   async #stage(
     target: Running,
     ids: readonly number[],
-    inForce: Readonly<Record<string, Parameter>>,
+    inForce: SiteParameters,
   ): Promise<(readonly [number, number])[]> {
     const revisions: (readonly [number, number])[] = [];
     let size = stageMinimum;
@@ -302,7 +306,7 @@ class RestartedEngine implements ContendingEngine {
   }
 
   /** Has the engine compile what it holds for other parameters, before they come into force. */
-  async #restage(target: Running, inForce: Readonly<Record<string, Parameter>>): Promise<void> {
+  async #restage(target: Running, inForce: SiteParameters): Promise<void> {
     const ids = [...target.held.keys()];
     for (let from = 0; from < ids.length; from += stageMaximum) {
       const order = { rows: [], ids: ids.slice(from, from + stageMaximum), parameters: inForce };

@@ -1,9 +1,12 @@
-/** Which value of a parameter is in force, and how it is changed [points §9]. */
+/** How parameters are changed while the service runs [points §9]. */
 import { describe, expect, test } from 'vitest';
 import type { CallContext } from '../api/capability.ts';
-import { createTurn } from '../base/in-turn.ts';
+import { Fault } from '../base/fault.ts';
+import { silentLog } from '../base/log.ts';
 import type { Parameter } from '../site/catalogue.ts';
-import { overlaid, type ParameterParts, parameterCapabilities } from './parameters.ts';
+import { tankSite } from '../testing/tank-site.ts';
+import { type ParameterParts, parameterCapabilities } from './parameters.ts';
+import { parametersInForce } from './parameters-in-force.ts';
 
 const inFile: Readonly<Record<string, Parameter>> = {
   limit: { value: 50, unit: 'kW', min: 0, max: 100 },
@@ -12,42 +15,37 @@ const inFile: Readonly<Record<string, Parameter>> = {
 
 function setup() {
   const stored = new Map<string, number>();
-  let current = overlaid(inFile, stored);
-  const reloads: unknown[] = [];
-  /** What the next reads wait for, the last one first. */
-  const read: (() => Promise<void>)[] = [];
-  const engine = { reload: async (parameters: unknown) => void reloads.push(parameters) };
-  const parts = {
-    engine,
-    stored: {
-      all: async () => stored,
-      put: async (name: string, value: number) => void stored.set(name, value),
-      remove: async (name: string) => void stored.delete(name),
+  const taken: unknown[] = [];
+  const warnings: unknown[] = [];
+  const engine = { takeStored: async (parameters: unknown) => void taken.push(parameters) };
+  /** What the next changes wait for before they are stored, the last one first. */
+  const storing: (() => Promise<void>)[] = [];
+  const store = {
+    all: async () => new Map(stored),
+    put: async (name: string, value: number) => {
+      await storing.pop()?.();
+      stored.set(name, value);
     },
-    parameters: () => current,
-    readParameters: async () => {
-      const parameters = overlaid(inFile, stored);
-      await read.pop()?.();
-      return { parameters, otherChanges: [] };
-    },
-    inTurn: createTurn(),
-    useParameters: (parameters: typeof current) => void (current = parameters),
-  } as unknown as ParameterParts;
+    remove: async (name: string) => void stored.delete(name),
+  };
+  const parameters = parametersInForce(() => tankSite, inFile, store);
+  const log = { ...silentLog, warn: (...warning: unknown[]) => void warnings.push(warning) };
+  const parts = { engine, stored: store, parameters, log } as unknown as ParameterParts;
   const [update, reset] = parameterCapabilities(parts);
   const call = async (which: typeof update, name: string, body: unknown = {}) =>
     which?.handler({ params: { name }, body } as unknown as CallContext);
-  return { stored, reloads, read, call, update, reset, current: () => current };
+  return { stored, taken, warnings, engine, storing, call, update, reset, parameters };
 }
 
 describe('[points §9] parameters', () => {
   test('a change is stored, reaches the engine and shows beside the value of the file; a reset takes it back', async () => {
-    const { stored, reloads, call, update, reset, current } = setup();
+    const { stored, taken, call, update, reset, parameters } = setup();
     const changed = await call(update, 'limit', { value: 80, reason: 'winter' });
     expect(changed).toMatchObject({
       data: { data: { name: 'limit', value: 80, file_value: 50, changed: true } },
       auditDetails: { before: { value: 50 }, after: { value: 80 }, reason: 'winter' },
     });
-    expect([stored.get('limit'), reloads.length, current()['limit']?.value]).toEqual([80, 1, 80]);
+    expect([stored.get('limit'), taken.length, parameters.current()['limit']?.value]).toEqual([80, 1, 80]);
     expect(await call(reset, 'limit')).toMatchObject({
       data: { data: { value: 50, changed: false } },
       auditDetails: { before: { value: 80 }, after: { value: 50 } },
@@ -55,17 +53,35 @@ describe('[points §9] parameters', () => {
     expect(stored.size).toBe(0);
   });
 
-  test('of two changes at once none undoes the other, whatever is read first', async () => {
-    const { reloads, read, call, update, current } = setup();
+  test('of two changes at once none undoes the other, and each tells what it changed', async () => {
+    const { taken, storing, call, update, parameters } = setup();
     let release = (): void => undefined;
-    read.push(() => new Promise((resolve) => (release = resolve)));
-    const slow = call(update, 'limit', { value: 80 });
-    const quick = call(update, 'free', { value: 2 });
+    storing.push(() => new Promise((resolve) => (release = resolve)));
+    const changes = [
+      call(update, 'limit', { value: 80 }),
+      call(update, 'limit', { value: 90 }),
+      call(update, 'free', { value: 2 }),
+    ];
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
     release();
-    await Promise.all([slow, quick]);
-    expect(current()).toMatchObject({ limit: { value: 80 }, free: { value: 2 } });
-    expect(reloads.at(-1)).toMatchObject({ limit: { value: 80 }, free: { value: 2 } });
+    expect(await Promise.all(changes)).toMatchObject([
+      { auditDetails: { before: { value: 50 }, after: { value: 80 } } },
+      { auditDetails: { before: { value: 80 }, after: { value: 90 } } },
+      { auditDetails: { before: { value: 1 }, after: { value: 2 } } },
+    ]);
+    expect(parameters.current()).toMatchObject({ limit: { value: 90 }, free: { value: 2 } });
+    expect(taken.at(-1)).toMatchObject({ limit: { value: 90 }, free: { value: 2 } });
+  });
+
+  test('a change that the engine cannot take now is answered like any other, since it is stored and comes into force', async () => {
+    const { stored, warnings, engine, call, update, parameters } = setup();
+    engine.takeStored = () =>
+      Promise.reject(new Fault('engine-unavailable', 'the rule engine is not running; try again'));
+    expect(await call(update, 'limit', { value: 80 })).toMatchObject({ auditDetails: { after: { value: 80 } } });
+    expect([stored.get('limit'), parameters.current()['limit']?.value]).toEqual([80, 80]);
+    expect(warnings).toEqual([['a stored change waits for the rule engine', { code: 'engine-unavailable' }]]);
+    engine.takeStored = () => Promise.reject(new TypeError('an error of ours'));
+    await expect(call(update, 'limit', { value: 70 })).rejects.toThrow('an error of ours');
   });
 
   test('a value at the edge of the range is taken, one beyond it and an unknown name change nothing', async () => {
@@ -77,14 +93,5 @@ describe('[points §9] parameters', () => {
     await call(update, 'free', { value: -1e9 });
     await expect(call(update, 'toString', { value: 1 })).rejects.toMatchObject({ code: 'not-found' });
     expect([...stored.keys()]).toEqual(['limit', 'free']);
-  });
-
-  test('what is stored does not count without its parameter, outside a new range, or where it is the value of the file', () => {
-    const stored = new Map([
-      ['gone', 1],
-      ['limit', 101],
-      ['free', 1],
-    ]);
-    expect(overlaid(inFile, stored)).toEqual(inFile);
   });
 });

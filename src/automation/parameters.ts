@@ -1,31 +1,14 @@
-/** Parameters that are changed while the service runs [points §9]: values of the database over those of the site file. */
+/** Parameters that are changed while the service runs [points §9]. */
 import { automation } from '../api/automation.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import type { Parameter } from '../site/catalogue.ts';
-import { type AutomationParts, succeeded } from './automation-parts.ts';
+import { type AutomationParts, orLater, succeeded } from './automation-parts.ts';
 import { parameterView } from './catalogue-view.ts';
+import { isAllowed } from './parameters-in-force.ts';
 import type { ParameterStore } from './store/parameter-store.ts';
 
-type Parameters = Readonly<Record<string, Parameter>>;
-
-/** The parameters in force. A stored value does not count if its parameter is gone or its range no longer allows it. */
-export function overlaid(inFile: Parameters, stored: ReadonlyMap<string, number>): Parameters {
-  return Object.fromEntries(
-    Object.entries(inFile).map(([name, parameter]) => {
-      const value = stored.get(name);
-      const counts = value !== undefined && value !== parameter.value && isWithin(value, parameter);
-      return [name, counts ? { ...parameter, value, fileValue: parameter.value } : parameter];
-    }),
-  );
-}
-
-function isWithin(value: number, { min = value, max = value }: Parameter): boolean {
-  return value >= min && value <= max;
-}
-
-export interface ParameterParts
-  extends Pick<AutomationParts, 'engine' | 'parameters' | 'readParameters' | 'useParameters' | 'inTurn'> {
+export interface ParameterParts extends Pick<AutomationParts, 'engine' | 'parameters' | 'log'> {
   readonly stored: ParameterStore;
 }
 
@@ -39,56 +22,65 @@ export function parameterCapabilities(parts: ParameterParts): HandledCapability[
     {
       descriptor: automation.parameterUpdate,
       resource,
-      handler: (context) => parts.inTurn(() => update(parts, context)),
+      handler: (context) => update(parts, context),
     },
     {
       descriptor: automation.parameterReset,
       resource,
-      handler: (context) => parts.inTurn(() => reset(parts, context)),
+      handler: (context) => reset(parts, context),
     },
   ];
 }
 
-function known(parts: ParameterParts, { params }: CallContext): { readonly name: string; readonly before: Parameter } {
-  const name = params['name'] ?? '';
-  const before = Object.hasOwn(parts.parameters(), name) ? parts.parameters()[name] : undefined;
-  if (before === undefined) throw new Fault('not-found', `the site file has no parameter ${name}`);
-  return { name, before };
+function known(parts: ParameterParts, name: string): Parameter {
+  const inForce = parts.parameters.current();
+  const parameter = Object.hasOwn(inForce, name) ? inForce[name] : undefined;
+  if (parameter === undefined) throw new Fault('not-found', `the site file has no parameter ${name}`);
+  return parameter;
 }
 
-async function update(parts: ParameterParts, context: CallContext): Promise<Answer> {
-  const { name, before } = known(parts, context);
-  const { value, reason } = context.body as { readonly value: number; readonly reason?: string };
-  if (!isWithin(value, before)) {
-    const { min = null, max = null } = before;
-    const range = `${min ?? 'any'} to ${max ?? 'any'}`;
-    throw new Fault('invalid-value', `value ${value} is outside the range ${range} of the parameter`, {
-      details: { min, max },
-    });
-  }
-  await parts.stored.put(name, value);
-  return changed(parts, name, before, reason === undefined ? {} : { reason });
+function update(parts: ParameterParts, { params, body }: CallContext): Promise<Answer> {
+  const { name = '' } = params;
+  const { value, reason } = body as { readonly value: number; readonly reason?: string };
+  return changed(parts, name, reason === undefined ? {} : { reason }, async (parameter) => {
+    if (!isAllowed(value, parameter)) throw outOfRange(value, parameter);
+    await parts.stored.put(name, value);
+  });
 }
 
-async function reset(parts: ParameterParts, context: CallContext): Promise<Answer> {
-  const { name, before } = known(parts, context);
-  await parts.stored.remove(name);
-  return changed(parts, name, before, {});
+function outOfRange(value: number, parameter: Parameter): Fault {
+  const { min = null, max = null } = parameter;
+  const range = `${min ?? 'any'} to ${max ?? 'any'}`;
+  return new Fault('invalid-value', `value ${value} is outside the range ${range} of the parameter`, {
+    details: { min, max },
+  });
 }
 
-/** Has the engine take up what is stored by now: rules see it from their next cycle on. */
+function reset(parts: ParameterParts, { params }: CallContext): Promise<Answer> {
+  const { name = '' } = params;
+  return changed(parts, name, {}, () => parts.stored.remove(name));
+}
+
+/** Stores the change and has the engine take up what is stored by then: rules see it from their next cycle on. */
 async function changed(
   parts: ParameterParts,
   name: string,
-  before: Parameter,
   noted: Readonly<Record<string, unknown>>,
+  store: (parameter: Parameter) => Promise<void>,
 ): Promise<Answer> {
-  const { parameters } = await parts.readParameters();
-  await parts.engine.reload(parameters);
-  parts.useParameters(parameters);
-  const after = parameters[name] ?? before;
+  const { parameters, engine, log } = parts;
+  let before = known(parts, name);
+  const { after } = await parameters.renew(
+    (inForce) => orLater(log, engine.takeStored(inForce)),
+    async () => {
+      before = known(parts, name);
+      await store(before);
+      return parameters.current();
+    },
+  );
+  const parameter = after[name] ?? before;
   return {
-    data: succeeded(parameterView(name, after)),
-    auditDetails: { before: { value: before.value }, after: { value: after.value }, ...noted },
+    data: succeeded(parameterView(name, parameter)),
+    auditDetails: { before: { value: before.value }, after: { value: parameter.value }, ...noted },
   };
 }

@@ -7,7 +7,6 @@ import { openDatabase } from '../databases/site-database.ts';
 import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
 import type { Issue } from '../rules/issues.ts';
 import { flowLimits } from '../rules/limits.ts';
-import { siteCatalogue } from '../site/site-catalogue.ts';
 import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
@@ -16,6 +15,7 @@ import { tankSite as site, tankSetup, testAct } from '../testing/tank-site.ts';
 import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { automationLimits } from './limits.ts';
+import { parametersInForce } from './parameters-in-force.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { startEngineTwin } from './start-engine.ts';
 import { createRevisionReader } from './store/revision-store.ts';
@@ -81,6 +81,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       onStart: () => undefined,
     });
     await client.open();
+    const parameters = parametersInForce(() => site, site.parameters, { all: async () => new Map() });
     const bound = createRuleMutations({
       clock: systemClock,
       flowLimits,
@@ -91,11 +92,9 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       runs: createRunReader(runtime),
       engine: client,
       instances: () => site.instances,
-      catalogue: () => siteCatalogue(site),
-      parameters: () => site.parameters,
-      readParameters: () => Promise.resolve({ parameters: site.parameters, otherChanges: [] }),
-      useParameters: () => undefined,
-      inTurn: (work) => work(),
+      catalogue: parameters.catalogue,
+      parameters,
+      readFile: () => Promise.resolve({ parameters: site.parameters, otherChanges: [] }),
       snapshot: () => null,
       log: silentLog,
     });

@@ -20,6 +20,7 @@ import {
   actOf,
   etag,
   notLoaded,
+  orLater,
   ruleIdParameter,
   ruleResource,
   succeeded,
@@ -130,14 +131,8 @@ function reasonOf({ body }: CallContext): string | undefined {
   return (body as Static<typeof optionalRuleChangeBody>)?.reason;
 }
 
-/** Stored changes stay: an engine that cannot take them up now is started again with them. */
 export async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<void> {
-  try {
-    await engine.reload(undefined, [ruleId]);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    log.warn('a stored change waits for the rule engine', { code: error.code });
-  }
+  await orLater(log, engine.reload(undefined, [ruleId]));
 }
 
 export function trimmedName(text: string): string {

@@ -62,7 +62,7 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
     mode: body.mode,
     plant,
     site,
-    parameters: automation.parameters(),
+    parameters: automation.parameters.current(),
     candidate: engineRule(candidate),
     running: candidate === stored ? null : engineRule(stored),
     baseline: body.compare === undefined ? null : engineRule(await revisionOf(parts, id, body.compare.revision)),

@@ -1,7 +1,8 @@
 /** The handlers of rules and points, bound to what this process runs. */
 import type { AutomationParts } from '../automation/automation-parts.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
-import { overlaid, parameterCapabilities } from '../automation/parameters.ts';
+import { parameterCapabilities } from '../automation/parameters.ts';
+import type { ParametersInForce } from '../automation/parameters-in-force.ts';
 import { createAuthorityReader } from '../automation/store/authority-store.ts';
 import type { ParameterStore } from '../automation/store/parameter-store.ts';
 import { createRevisionReader } from '../automation/store/revision-store.ts';
@@ -12,7 +13,6 @@ import type { Backtests } from '../backtest/backtests.ts';
 import { backtestCapabilities } from '../backtest/capabilities.ts';
 import { systemClock } from '../base/clock.ts';
 import { sha256Hex } from '../base/digest.ts';
-import { createTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import { operatorCapabilities } from '../operator/capabilities.ts';
@@ -22,9 +22,7 @@ import { createLiveTableReader } from '../points/live-table.ts';
 import { createSampler } from '../points/sample.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import { flowLimits } from '../rules/limits.ts';
-import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
-import { siteCatalogue } from '../site/site-catalogue.ts';
 import { changedSections, siteChange } from '../site/site-change.ts';
 import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
@@ -46,7 +44,7 @@ interface HandlerParts {
   readonly store: RuleStore;
   readonly role: EngineRole;
   readonly history: ServiceHistory;
-  readonly parameters: ReturnType<typeof parametersInForce>;
+  readonly parameters: ParametersInForce;
   /** Parameter values that override the site file. */
   readonly stored: ParameterStore;
   readonly alarms: ServiceAlarms;
@@ -74,12 +72,6 @@ function siteFile(config: ServiceConfig): SiteOperatorParts['file'] {
 
 function ruleHandlers(parts: HandlerParts) {
   const { config, limits, site, database, runtime, log, memory, store, role, parameters, stored } = parts;
-  const readParameters = async () => {
-    const read = await readSiteNow(config);
-    return { parameters: overlaid(read.parameters, await stored.all()), otherChanges: otherChanges(site(), read) };
-  };
-  const { current, use, inTurn } = parameters;
-  const changes = { engine: role.engine, parameters: current, readParameters, useParameters: use, inTurn, stored };
   const automation: AutomationParts = {
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
@@ -91,10 +83,11 @@ function ruleHandlers(parts: HandlerParts) {
     engine: role.engine,
     instances: () => site().instances,
     catalogue: parameters.catalogue,
-    parameters: parameters.current,
-    readParameters,
-    useParameters: parameters.use,
-    inTurn: parameters.inTurn,
+    parameters,
+    readFile: async () => {
+      const read = await readSiteNow(config);
+      return { parameters: read.parameters, otherChanges: otherChanges(site(), read) };
+    },
     snapshot: snapshotReader(site, memory),
     log,
   };
@@ -107,7 +100,7 @@ function ruleHandlers(parts: HandlerParts) {
     history: historyDatabase(config, limits.storage),
     runtime: runtimeDatabase(config, limits.storage),
   });
-  return [...automationCapabilities(automation), ...tried, ...parameterCapabilities(changes)];
+  return [...automationCapabilities(automation), ...tried, ...parameterCapabilities({ ...automation, stored })];
 }
 
 function pointHandlers({ limits, site, runtime, history, memory, store, role, parameters }: HandlerParts) {
@@ -142,23 +135,6 @@ export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick
     createSampler(memory, points.length, channels.length, systemClock),
   );
   return async () => (role().controls() ? sampler()() : role().engine.ask('sample', null));
-}
-
-/** The parameters that rules see now, and the catalogue with them. */
-/** Whatever changes them does so in `inTurn`, from reading to putting in force, so that no change undoes another. */
-export function parametersInForce(site: ReadSite, initial: Readonly<Record<string, Parameter>>) {
-  let current = initial;
-  const catalogueOf = () => madeOfSite(site, (now) => siteCatalogue({ ...now, parameters: current }));
-  let catalogue = catalogueOf();
-  return {
-    current: () => current,
-    catalogue: () => catalogue(),
-    inTurn: createTurn(),
-    use(parameters: Readonly<Record<string, Parameter>>): void {
-      current = parameters;
-      catalogue = catalogueOf();
-    },
-  };
 }
 
 function snapshotReader(site: ReadSite, memory: PointMemory): () => Snapshot | null {

@@ -13,7 +13,7 @@ import { auditIsWritable } from '../audit/writable.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createLiveStream, type Feed, type LiveStream } from '../automation/live-stream.ts';
-import { overlaid } from '../automation/parameters.ts';
+import { overlaid, parametersInForce } from '../automation/parameters-in-force.ts';
 import { createParameterStore } from '../automation/store/parameter-store.ts';
 import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
 import { createRunStore } from '../automation/store/run-store.ts';
@@ -52,7 +52,7 @@ import {
 } from './config.ts';
 import { claimDataFolder } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
-import { liveSample, parametersInForce, siteHandlers } from './handlers.ts';
+import { liveSample, siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { serveHttp } from './http.ts';
 import { type MeasuredParts, measuredAudit } from './measurements.ts';
@@ -280,7 +280,7 @@ async function startSite(parts: SiteParts) {
   const memory = createPointMemory(points, channels.length, room);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const stored = createParameterStore(database);
-  const parameters = parametersInForce(site.current, overlaid(inFile, await stored.all()));
+  const parameters = parametersInForce(site.current, overlaid(inFile, await stored.all()), stored);
   const endings = recordGrantEndings({
     audit,
     clock: systemClock,
@@ -296,9 +296,8 @@ async function startSite(parts: SiteParts) {
     limits,
     store,
     runs: createRunStore(runtime),
-    parameters: parameters.current,
-    readParameters: async () => overlaid((await readSiteNow(config)).parameters, await stored.all()),
-    useParameters: parameters.use,
+    parameters,
+    readParameters: async () => (await readSiteNow(config)).parameters,
     log,
     recording: () => history.shared,
     // Bound when it is followed: alarms need what controls the site, and that needs the stream.

@@ -2,7 +2,7 @@
  * A changed site file, taken up by a service that runs [points §1.3]: everything is checked before anything is touched, then the
  * engine ends, devices continue with what is new, and an engine of the new site continues where the old one ended.
  */
-import { overlaid } from '../automation/parameters.ts';
+import type { ParametersInForce } from '../automation/parameters-in-force.ts';
 import type { ParameterStore } from '../automation/store/parameter-store.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
@@ -12,7 +12,6 @@ import type { Site } from '../site/site.ts';
 import { changedSections, type SiteChange, sameData, siteChange } from '../site/site-change.ts';
 import type { SiteInForce } from '../site/site-in-force.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
-import type { parametersInForce } from './handlers.ts';
 import type { ServiceHistory } from './history.ts';
 import { type ReadConfiguration, readProcessing } from './processing.ts';
 import type { Publishing } from './publishing.ts';
@@ -22,7 +21,7 @@ export interface ReloadParts {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
   readonly site: SiteInForce;
-  readonly parameters: ReturnType<typeof parametersInForce>;
+  readonly parameters: ParametersInForce;
   /** Parameter values that override the site file. */
   readonly stored: ParameterStore;
   readonly role: EngineRole;
@@ -78,9 +77,9 @@ export function siteReload(parts: ReloadParts): SiteReload {
 }
 
 /** Compares the file with the running site and lists what prevents a reload. Throws a Fault if the file is invalid. */
-async function found({ config, limits, site, parameters, stored, role, configuration }: ReloadParts): Promise<Found> {
+async function found({ config, limits, site, parameters, role, configuration }: ReloadParts): Promise<Found> {
   const read = await readSiteNow(config);
-  const inForce = overlaid(read.parameters, await stored.all());
+  const inForce = await parameters.read(read.parameters);
   const compared = siteChange(site.current(), read);
   if (!compared.ok) return { next: null, parameters: inForce, changes: { ...nothing, issues: compared.issues } };
   const { site: next, sections, ...members } = compared.change;

@@ -1,15 +1,15 @@
 /** Background work beside an engine: storing spooled rows, and looking for rules that others changed. */
 import type { EngineClient } from '../automation/engine-client.ts';
+import type { ParametersInForce } from '../automation/parameters-in-force.ts';
 import { recordSpool } from '../automation/record-spool.ts';
 import type { RunStore } from '../automation/store/run-store.ts';
 import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
-import type { Parameter } from '../site/catalogue.ts';
 
 /** How often executions are tried to be stored that were kept while the database was away. */
 const spoolPollMs = 2000;
-/** How often an engine looks for changed rules that nobody told it of. */
+/** How often an engine looks for changed rules and parameters that nobody told it of. */
 const rulesPollMs = 2000;
 
 interface SpoolParts {
@@ -36,13 +36,9 @@ export function storeSpool({ config, runs, log }: SpoolParts): Timer & { recover
   return { cancel: () => storing.cancel(), recover };
 }
 
-/** Changes reach every engine when they are made; this finds those of which the message was lost. */
-export function pollRules(
-  client: EngineClient,
-  log: Log,
-  parameters: () => Readonly<Record<string, Parameter>> | undefined,
-): Repeated {
+/** Changes of rules and parameters reach every engine when they are made; this finds those of which the message was lost. */
+export function pollRules(client: EngineClient, log: Log, parameters: Pick<ParametersInForce, 'renew'>): Repeated {
   return repeatedly(systemClock, rulesPollMs, log, async () => {
-    await client.reload(parameters());
+    await parameters.renew((inForce) => client.reload(inForce));
   });
 }

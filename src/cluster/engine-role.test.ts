@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { automationLimits } from '../automation/limits.ts';
+import { type ParametersInForce, parametersInForce } from '../automation/parameters-in-force.ts';
+import { createParameterStore, type ParameterStore } from '../automation/store/parameter-store.ts';
 import { createRuleStore } from '../automation/store/rule-store.ts';
 import { createRunStore } from '../automation/store/run-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
@@ -46,7 +48,8 @@ let errors: string[] = [];
 let warnings: string[] = [];
 /** Terms in which measurements are recorded. */
 let recorded: number[] = [];
-let inForce: Readonly<Record<string, Parameter>> = site.parameters;
+let parameters: ParametersInForce;
+let stored: ParameterStore;
 
 const log: Log = {
   ...silentLog,
@@ -61,6 +64,8 @@ const start = (
 ): void => {
   const database = openDatabase(place);
   const runtime = openRuntimeDatabase(place);
+  stored = createParameterStore(database);
+  parameters = parametersInForce(() => current, site.parameters, stored);
   const limits = { automation: automationLimits, devices: { ...deviceLimits, command_max_age_ms: 100 } };
   role = engineRole({
     config: { configDir: folder, dataDir: folder, env: {}, logLevel: 'silent', roles: { engine: true } },
@@ -73,11 +78,8 @@ const start = (
     runtime: place,
     runs: createRunStore(runtime),
     recording: () => ({ begin: (epoch) => void recorded.push(epoch), end: async () => undefined }),
-    parameters: () => inForce,
+    parameters,
     readParameters,
-    useParameters(parameters) {
-      inForce = parameters;
-    },
     log,
   });
   closers.unshift(
@@ -92,7 +94,7 @@ const epoch = async (): Promise<unknown> =>
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'setpoint-role-'));
   writeCertificate();
-  [errors, warnings, recorded, inForce] = [[], [], [], site.parameters];
+  [errors, warnings, recorded] = [[], [], []];
   current = site;
   const direct = await testSchema();
   place = { ...direct, limits: { ...direct.limits, ...quick } };
@@ -128,7 +130,7 @@ test('a process that cannot stand by again does not contend, tries until it can,
   limit = 30;
   writeCertificate();
   await expect.poll(() => recorded, patience).toEqual([1, 2]);
-  expect(inForce).toEqual({ limit: { value: 30, unit: undefined } });
+  expect(parameters.current()).toEqual({ limit: { value: 30, unit: undefined } });
   expect(errors).toHaveLength(1);
 });
 
@@ -137,8 +139,15 @@ test('a file of the site that cannot be read leaves the parameters as they are, 
     throw new Error('no such file');
   });
   await expect.poll(() => recorded, patience).toEqual([1]);
-  expect(inForce).toBe(site.parameters);
+  expect(parameters.current()).toBe(site.parameters);
   expect(warnings).toContain('cannot reload parameters; keeping the previous values');
+});
+
+test('[points §9] the leader takes up a stored value that nobody told it of', async () => {
+  start(async () => site.parameters);
+  await expect.poll(() => recorded, patience).toEqual([1]);
+  await stored.put('limit', 25);
+  await expect.poll(() => parameters.current(), patience).toMatchObject({ limit: { value: 25, fileValue: 10 } });
 });
 
 test('[points §1.3] a site that changes is taken up by the leader, without a change of control', async () => {

@@ -13,6 +13,7 @@ import {
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
+import type { ParametersInForce, SiteParameters } from '../automation/parameters-in-force.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import type { RunStore } from '../automation/store/run-store.ts';
@@ -24,7 +25,6 @@ import type { Repeated } from '../base/repeatedly.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import type { DeviceLimits } from '../devices/limits.ts';
 import { mayCommand, type PointMemory, setLease } from '../points/shared-memory.ts';
-import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
@@ -59,12 +59,9 @@ export interface EngineRoleParts {
   readonly runs: Pick<RunStore, 'restore'>;
   /** Of measurements, while this process controls a site that is shared. */
   readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
-  /** Those in force now: a reload may have changed them. */
-  readonly parameters: () => Readonly<Record<string, Parameter>>;
-  /** Reads them from site.yaml; throws a Fault when that is not valid now. */
-  readonly readParameters: () => Promise<Readonly<Record<string, Parameter>>>;
-  /** Makes them those in force. */
-  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
+  readonly parameters: ParametersInForce;
+  /** Reads parameters from site.yaml; throws a Fault when that is not valid now. */
+  readonly readParameters: () => Promise<SiteParameters>;
   readonly log: Log;
 }
 
@@ -79,13 +76,11 @@ export interface EngineRole {
    * function ends the engine, calls `use`, which brings the site and its parameters into force, and has devices and engine
    * continue with it [points §1.3].
    */
-  prepare(site: Site): (use: () => Promise<ParametersInForce>) => Promise<ReloadReport | null>;
+  prepare(site: Site): (use: () => Promise<SiteParameters>) => Promise<ReloadReport | null>;
   /** Starts it; what was loaded, or null while another process controls. */
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
 }
-
-type ParametersInForce = ReturnType<EngineRoleParts['parameters']>;
 
 /** Pause before threads that start are asked again whether they are ready. */
 const readyRetryMs = 500;
@@ -126,7 +121,7 @@ function createClient(
   return createEngineClient({
     start: (parameters) => startEngineWorker({ ...setup, site: { ...site(), parameters } }, config.logLevel),
     rules: parts.store,
-    parameters: parts.parameters(),
+    parameters: parts.parameters.current(),
     clock: systemClock,
     log: parts.log.with({ area: 'automation' }),
     limits: limits.automation,
@@ -214,7 +209,7 @@ class SharedRole implements EngineRole {
       onExecutions: this.#stream.publish,
       onStart: this.#stream.renew,
       onChange: (what) => void this.#follow(what),
-      useParameters: parts.useParameters,
+      parameters: parts.parameters,
     });
     this.#spool = storeSpool(parts);
     this.#standing = this.#config.roles.engine ? this.#standBy() : undefined;
@@ -266,7 +261,7 @@ class SharedRole implements EngineRole {
     return mayCommand(this.#memory, systemClock.monotonicMs());
   }
 
-  prepare(site: Site): (use: () => Promise<ParametersInForce>) => Promise<ReloadReport | null> {
+  prepare(site: Site): (use: () => Promise<SiteParameters>) => Promise<ReloadReport | null> {
     // A process without an engine has no devices either.
     const adopt = this.#standing?.devices.prepare(site);
     const prepared = this.#standing;
@@ -316,9 +311,6 @@ class SharedRole implements EngineRole {
     return result;
   }
 
-  /** The leader's engine gets those of the reload that changed them. */
-  readonly #ownParameters = () => (this.#term === undefined ? this.#parts.parameters() : undefined);
-
   /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
   #standBy(): Standing {
     const devices = startDevices(this.#parts, true);
@@ -331,7 +323,7 @@ class SharedRole implements EngineRole {
       );
       const ready = client.standBy();
       ready.catch((error: unknown) => this.#log.debug('the rule engine is not ready yet', { error: String(error) }));
-      const started: Standing = { client, devices, poll: pollRules(client, this.#log, this.#ownParameters) };
+      const started: Standing = { client, devices, poll: pollRules(client, this.#log, this.#parts.parameters) };
       void this.#tellWhenReady(started);
       return started;
     } catch (error) {
@@ -355,9 +347,9 @@ class SharedRole implements EngineRole {
   }
 
   /** The last holder may have been told of others than this process: what is in the file is what an operator wants. */
-  async #readParameters(): Promise<void> {
+  async #readParameters(read: (inFile: () => Promise<SiteParameters>) => Promise<unknown>): Promise<void> {
     try {
-      this.#parts.useParameters(await this.#parts.readParameters());
+      await read(this.#parts.readParameters);
     } catch (error) {
       const issues = error instanceof Fault ? error.details : undefined;
       this.#log.warn('cannot reload parameters; keeping the previous values', {
@@ -369,7 +361,8 @@ class SharedRole implements EngineRole {
 
   /** Changes by another process are taken up at once, so that no work is left for a takeover. */
   async #follow(what: 'rules' | 'parameters'): Promise<void> {
-    if (what === 'parameters') await this.#readParameters();
+    const { parameters } = this.#parts;
+    if (what === 'parameters') await this.#readParameters((inFile) => parameters.renew(async () => undefined, inFile));
     this.#standing?.poll.now();
   }
 
@@ -377,9 +370,11 @@ class SharedRole implements EngineRole {
   async #getReady(epoch: number): Promise<void> {
     if (this.#standing === undefined || this.#term !== epoch) return;
     this.#standing.devices.connect();
-    await this.#readParameters();
+    const { parameters } = this.#parts;
+    // Not in turn: a takeover waits for no change that waits for the last holder.
+    await this.#readParameters(async (inFile) => parameters.use(await parameters.read(await inFile())));
     try {
-      await this.#standing.client.adopt(epoch, this.#parts.parameters());
+      await this.#standing.client.adopt(epoch, parameters.current());
       this.#log.info('the rule engine is ready', { epoch });
     } catch (error) {
       this.#log.warn('cannot read rule states', { error: String(error) });

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { EngineMethods } from '../automation/engine-contract.ts';
 import { automationLimits } from '../automation/limits.ts';
+import { type ParametersInForce, parametersInForce } from '../automation/parameters-in-force.ts';
 import { type Log, silentLog } from '../base/log.ts';
-import type { Parameter } from '../site/catalogue.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
+import { tankSite } from '../testing/tank-site.ts';
 import { createEngineSeat, type EngineSeat } from './engine-seat.ts';
 import type { Mail, Mailbox, News } from './mailbox.ts';
 
@@ -22,7 +23,8 @@ describe('the engine of a leader', () => {
   let announced: News[] = [];
   let changes: string[] = [];
   let starts = 0;
-  let inForce: Readonly<Record<string, Parameter>> = {};
+  let stored = new Map<string, number>();
+  let parameters: ParametersInForce;
   let seat: EngineSeat;
   const mailbox: Mailbox = {
     name: 'here',
@@ -54,7 +56,8 @@ describe('the engine of a leader', () => {
   };
   const engine: EngineClient = {
     open: unavailable,
-    reload: async (parameters) => ({ rules_loaded: Object.keys(parameters ?? {}).length, rules_failed: [] }),
+    reload: async (given) => ({ rules_loaded: Object.keys(given ?? {}).length, rules_failed: [] }),
+    takeStored: unavailable,
     execute: unavailable,
     grant: unavailable,
     ask: answered,
@@ -66,8 +69,15 @@ describe('the engine of a leader', () => {
     tickIntervalMs: 100,
     close: async () => undefined,
   };
+  const report = { rules_loaded: 1, rules_failed: [] };
   beforeEach(() => {
-    [sent, warnings, watched, announced, changes, starts, inForce] = [[], [], [], [], [], 0, {}];
+    [sent, warnings, watched, announced, changes, starts] = [[], [], [], [], [], 0];
+    stored = new Map();
+    parameters = parametersInForce(
+      () => tankSite,
+      { limit: { value: 5, unit: undefined } },
+      { all: async () => stored },
+    );
     seat = createEngineSeat({
       mailbox,
       clock: simulatedClock(),
@@ -78,9 +88,7 @@ describe('the engine of a leader', () => {
       },
       onStart: () => void starts++,
       onChange: (what) => void changes.push(what),
-      useParameters(parameters) {
-        inForce = parameters;
-      },
+      parameters,
     });
   });
   afterEach(() => seat.close());
@@ -96,18 +104,32 @@ describe('the engine of a leader', () => {
       { recipient: 'other', message: { tag: 'reply', id: 1, value: [null, null] } },
     ]);
     expect(await ask('explainAsText', { ruleIds: [1, 2] })).toMatchObject([{ message: { value: 'null\nnull' } }]);
-    const parameters = { limit: { value: 1 }, power: { value: 2, unit: 'kW' } };
-    expect(await ask('reload', { ids: [], removed: [], parameters })).toMatchObject([
+    const inFile = { limit: { value: 1 }, power: { value: 2, unit: 'kW' } };
+    expect(await ask('reload', { ids: [], removed: [], parameters: inFile })).toMatchObject([
       { message: { value: { rules_loaded: 2 } } },
     ]);
     expect(warnings).toEqual([]);
-    expect(inForce).toEqual(parameters);
+    expect(parameters.current()).toEqual(inFile);
   });
 
   test('parameters that its engine does not take are not in force', async () => {
     seat.sit({ ...engine, reload: unavailable });
     await ask('reload', { ids: [], removed: [], parameters: { limit: { value: 1 } } });
-    expect(inForce).toEqual({});
+    expect(parameters.current()).toEqual({ limit: { value: 5, unit: undefined } });
+  });
+
+  test('[points §9] values that another process stored are read here, so that the last of several changes finds all', async () => {
+    const took: unknown[] = [];
+    const reload: EngineClient['reload'] = async (now) => {
+      took.push(now?.['limit']?.value);
+      return report;
+    };
+    seat.sit({ ...engine, reload });
+    stored.set('limit', 7);
+    await ask('reload', { ids: [], removed: [] });
+    // Read by its sender before the change of the other one.
+    await ask('reload', { ids: [], removed: [], parameters: { limit: { value: 5 } } });
+    expect([took, parameters.current()['limit']?.value]).toEqual([[7, 7], 7]);
   });
 
   test.for([
@@ -148,7 +170,6 @@ describe('the engine of a leader', () => {
   });
 
   const reply = (value: unknown): void => deliver({ sender: 'other', message: { tag: 'reply', id: 1, value } });
-  const report = { rules_loaded: 1, rules_failed: [] };
 
   test('a change that the engine of before had fetched is asked of the one that follows, and waits no longer', async () => {
     const changing = seat.reload();
@@ -192,6 +213,23 @@ describe('the engine of a leader', () => {
     reply(report);
     expect(await changing).toEqual(report);
     expect(starts).toBe(0);
+  });
+
+  test('[points §9] a changed parameter is told without values, which the engine reads itself, and waits for no turn that it holds', async () => {
+    const changing = parameters.renew((inForce) => seat.takeStored(inForce));
+    await settle();
+    expect([announced, sent.splice(0)]).toMatchObject([
+      ['parameters'],
+      [{ message: { method: 'reload', argument: { ids: [], removed: [] } } }],
+    ]);
+    seat.sit(engine);
+    hear('engine');
+    const [{ message } = { message: null }] = sent.splice(0);
+    deliver({ sender: mailbox.name, message });
+    await settle();
+    expect(sent).toMatchObject([{ recipient: mailbox.name, message: { tag: 'reply', id: 1 } }]);
+    reply(report);
+    expect((await changing).taken).toEqual(report);
   });
 
   test('an order is asked once: the engine of before may have run it', async () => {

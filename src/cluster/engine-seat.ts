@@ -14,6 +14,7 @@ import type {
 } from '../automation/engine-contract.ts';
 import type { EngineMeasures } from '../automation/engine-metrics.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
+import type { ParametersInForce, SiteParameters } from '../automation/parameters-in-force.ts';
 import type { Clock } from '../base/clock.ts';
 import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
@@ -21,7 +22,6 @@ import type { Log } from '../base/log.ts';
 import { answerCalls, type Caller, callThread, type Handlers, type Port, sendEvent } from '../base/thread.ts';
 import type { Grant, Override } from '../rules/authority.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import type { Parameter } from '../site/catalogue.ts';
 import type { Mailbox, News } from './mailbox.ts';
 
 export interface EngineSeat extends EngineClient {
@@ -44,8 +44,7 @@ export interface EngineSeatParts {
   readonly onStart: () => void;
   /** While no engine is here: some process changed rules, or took parameters of the site again. */
   readonly onChange: (what: 'rules' | 'parameters') => void;
-  /** Those that another process gave the engine that is here are in force from now on. */
-  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
+  readonly parameters: Pick<ParametersInForce, 'renew' | 'current'>;
 }
 
 /** The mailbox of the controlling process. */
@@ -188,11 +187,17 @@ class ContendedSeat implements EngineSeat {
     return this.#here().open();
   }
 
-  async reload(parameters?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport> {
+  async reload(parameters?: SiteParameters, changed?: readonly number[]): Promise<ReloadReport> {
     this.#announce(parameters === undefined ? 'rules' : 'parameters');
     return this.#local === undefined
       ? this.#remote.call('reload', { ...reloadAgain, ...(parameters === undefined ? {} : { parameters }) })
       : this.#local.reload(parameters, changed);
+  }
+
+  /** The process that controls reads them itself: of two changes at once, its last look finds both. */
+  async takeStored(parameters: SiteParameters): Promise<ReloadReport> {
+    this.#announce('parameters');
+    return this.#local === undefined ? this.#remote.call('reload', reloadAgain) : this.#local.reload(parameters);
   }
 
   async execute(ruleId: number, correlationId: string): Promise<ExecutionRecord> {
@@ -289,9 +294,12 @@ class ContendedSeat implements EngineSeat {
     const handlers: Handlers<SharedEngineMethods> = {
       reload: async (change) => {
         understand.reload(change);
-        const report = await this.#here().reload(change.parameters);
-        if (change.parameters !== undefined) this.#parts.useParameters(change.parameters);
-        return report;
+        // What this process asked before it controlled waits in turn, and was read at the takeover.
+        if (name === this.#mailbox.name) return this.#here().reload();
+        const { parameters } = this.#parts;
+        const inFile = () => change.parameters ?? parameters.current();
+        const { taken } = await parameters.renew((inForce) => this.#here().reload(inForce), inFile);
+        return taken;
       },
       execute: async (order) => {
         understand.execute(order);

@@ -12,6 +12,7 @@ import { automationCapabilities } from '../../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../../automation/engine-client.ts';
 import { type EngineCore, startEngineCore } from '../../automation/engine-core.ts';
 import { automationLimits } from '../../automation/limits.ts';
+import { type ParametersInForce, parametersInForce } from '../../automation/parameters-in-force.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
 import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
 import { createAuthorityReader, createAuthorityStore } from '../../automation/store/authority-store.ts';
@@ -20,7 +21,6 @@ import { createRuleStore, type RuleStore } from '../../automation/store/rule-sto
 import { createRunReader, createRunStore, type RunStore } from '../../automation/store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../../automation/store/runtime-database.ts';
 import { Fault } from '../../base/fault.ts';
-import { createTurn } from '../../base/in-turn.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { type DeviceLayer, startDeviceLayer } from '../../devices/device-layer.ts';
@@ -34,8 +34,6 @@ import { createLiveTableReader } from '../../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../../points/shared-memory.ts';
 import { flowLimits } from '../../rules/limits.ts';
 import type { ExecutionRecord } from '../../rules/record.ts';
-import type { Parameter } from '../../site/catalogue.ts';
-import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { createSnapshot, type Snapshot } from '../../site/snapshot.ts';
 import type { Plant } from './plant.ts';
 import type { Random } from './random.ts';
@@ -111,7 +109,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
   const audit = createAuditLog({ database: site, clock, scope });
   await closeOpenRecords({ database: site, clock, scope });
   const store = createRuleStore(site, clock, 1000);
-  const parameters: { current: Readonly<Record<string, Parameter>> } = { current: worldSite.parameters };
+  const parameters = parametersInForce(() => worldSite, worldSite.parameters, { all: async () => new Map() });
   const reader = createLiveTableReader(memory);
   const snapshot = (): Snapshot | null => {
     const now = createSnapshot(worldSite.points.length);
@@ -189,7 +187,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
       };
     },
     rules: store,
-    parameters: parameters.current,
+    parameters: parameters.current(),
     clock,
     log,
     limits: automationLimits,
@@ -293,7 +291,7 @@ interface PipelineParts {
     readonly runtime: RuntimeDatabase;
   };
   readonly engine: EngineClient;
-  readonly parameters: { current: Readonly<Record<string, Parameter>> };
+  readonly parameters: ParametersInForce;
   readonly snapshot: () => Snapshot | null;
   readonly audit: AuditLog;
   readonly devices: DeviceLayer;
@@ -308,20 +306,18 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
     flowLimits,
     tickIntervalMs: 100,
     requireTests: false,
-    inTurn: createTurn(),
     store,
     revisions,
     runs: createRunReader(runtime),
     engine,
     instances: () => worldSite.instances,
-    catalogue: () => siteCatalogue({ ...worldSite, parameters: parameters.current }),
-    parameters: () => parameters.current,
-    readParameters: () =>
+    catalogue: parameters.catalogue,
+    parameters,
+    readFile: () =>
       Promise.resolve({
         parameters: { threshold: { value: 40 + random.below(20), unit: undefined } },
         otherChanges: [],
       }),
-    useParameters: (inForce) => void (parameters.current = inForce),
     snapshot,
     log,
   });
@@ -342,7 +338,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
   const operator = operatorCapabilities({
     clock,
     site: () => worldSite,
-    catalogue: () => siteCatalogue(worldSite),
+    catalogue: parameters.catalogue,
     engine,
     store,
     ownership: createAuthorityReader(runtime),

@@ -1,0 +1,81 @@
+/** Which values of parameters are in force, whoever changes them at once [points §9]. */
+import { expect, test } from 'vitest';
+import type { Parameter } from '../site/catalogue.ts';
+import { tankSite } from '../testing/tank-site.ts';
+import { overlaid, parametersInForce } from './parameters-in-force.ts';
+
+const limit: Parameter = { value: 50, unit: 'kW', min: 0, max: 100 };
+const free: Parameter = { value: 1, unit: undefined };
+const inFile = { limit, free };
+
+function setup() {
+  const stored = new Map<string, number>();
+  return { stored, parameters: parametersInForce(() => tankSite, inFile, { all: async () => new Map(stored) }) };
+}
+
+test('what is stored does not count without its parameter, outside a new range, or where it is the value of the file', () => {
+  const stored = new Map([
+    ['gone', 1],
+    ['limit', 101],
+    ['free', 1],
+  ]);
+  expect(overlaid(inFile, stored)).toEqual(inFile);
+});
+
+test('stored values are read again over those of the file as it was last taken up', async () => {
+  const { stored, parameters } = setup();
+  stored.set('limit', 80);
+  const { before, after, taken } = await parameters.renew(async (now) => now['limit']?.value);
+  expect([before, after, taken]).toEqual([inFile, { limit: { ...limit, value: 80, fileValue: 50 }, free }, 80]);
+  expect(parameters.catalogue().parameter('limit')?.value).toBe(80);
+  const edited = { limit: { ...limit, value: 60 }, free };
+  await parameters.renew(
+    async () => undefined,
+    () => edited,
+  );
+  expect(parameters.current()).toEqual({ limit: { ...limit, value: 80, fileValue: 60 }, free });
+  stored.clear();
+  await parameters.renew(async () => undefined);
+  expect(parameters.current()).toEqual(edited);
+});
+
+test('those that nobody takes are not in force; equal ones leave the catalogue as it is', async () => {
+  const { stored, parameters } = setup();
+  const catalogue = parameters.catalogue();
+  await parameters.renew(async () => undefined);
+  expect(parameters.catalogue()).toBe(catalogue);
+  stored.set('limit', 80);
+  await expect(parameters.renew(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
+  expect(parameters.current()).toEqual(inFile);
+  await parameters.renew(async () => undefined);
+  expect(parameters.current()['limit']?.value).toBe(80);
+});
+
+test('of two changes at once the last one finds both', async () => {
+  const { stored, parameters } = setup();
+  const taken: unknown[] = [];
+  const change = (name: string, value: number) =>
+    parameters.renew(
+      async (now) => void taken.push([now['limit']?.value, now['free']?.value]),
+      async () => {
+        await Promise.resolve();
+        stored.set(name, value);
+        return parameters.current();
+      },
+    );
+  await Promise.all([change('limit', 80), change('free', 2)]);
+  expect(taken).toEqual([
+    [80, 1],
+    [80, 2],
+  ]);
+});
+
+test('a file that a takeover reads meanwhile, out of turn, counts', async () => {
+  const { parameters } = setup();
+  const edited = { limit: { ...limit, value: 60 }, free };
+  await parameters.renew(
+    async () => parameters.use(edited),
+    () => ({ limit: { ...limit, value: 55 }, free }),
+  );
+  expect(parameters.current()).toBe(edited);
+});
