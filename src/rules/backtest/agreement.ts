@@ -132,7 +132,8 @@ export class AgreementCheck {
     const names = Object.keys(recorded.variable_values).filter(
       (name) => !isSame(recorded.variable_values[name], computed[name]),
     );
-    if (names.some((name) => this.#parameters.has(name))) return 'parameter';
+    // A run that ended before it knew its parameters says nothing about them.
+    if (names.some((name) => this.#parameters.has(name) && computed[name] !== undefined)) return 'parameter';
     const reads = new Set(this.#rule.readPoints.map(({ name }) => name));
     if (names.some((name) => reads.has(name))) return 'input';
     if (recorded.actions_executed.some(({ success, reason }) => !success || reason === 'limited')) return 'refused';

@@ -1,5 +1,6 @@
 /** The stored rule against its recorded runs [rules §10.3]: equal runs, and a cause for each difference. */
 import { describe, expect, test } from 'vitest';
+import type { EngineRule } from '../../automation/engine-contract.ts';
 import { ruleLoader } from '../../automation/loaded-rule.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { engineRule, switchFlow, tankSite } from '../../testing/tank-site.ts';
@@ -44,8 +45,10 @@ function checked(
   values: readonly Value[],
   nodes = switchFlow('x > limit', 1),
   toMs = 3000,
+  more: Partial<EngineRule> = {},
 ) {
-  const row = engineRule(1, { nodes_json: nodes, trigger_config: '{"type":"interval","interval_ms":1000}' });
+  const trigger_config = '{"type":"interval","interval_ms":1000}';
+  const row = engineRule(1, { nodes_json: nodes, trigger_config, ...more });
   const { scheduled, compiled } = ruleLoader(limits).load(row, catalogue);
   if (compiled === null) throw new Error('the rule does not compile');
   const parts = { scheduled, compiled, recorded: runs, catalogue, limits, recordIntervalMs: 1000, differencesMax: 2 };
@@ -103,6 +106,17 @@ describe('[rules §10.3] agreement', () => {
     // A value that differs matters only where it changes what the rule does.
     const low = values.map(([atMs, value]): Value => [atMs, cause === 'input' && value === 20 ? 5 : value]);
     expect(checked([recorded(0, 5), run], low)).toMatchObject({ equal: 1, causes: { [cause]: 1 } });
+  });
+
+  test('cause: input, also where the recorded values were too old for the rule to come as far as its parameters', () => {
+    const fresh = [recorded(0, 5), recorded(70_000, 20)];
+    expect(checked(fresh, [[-500, 5]], undefined, 71_000)).toMatchObject({ equal: 1, causes: { input: 1 } });
+  });
+
+  test('[rules §6.3] the cooldown counts from the end of a run, so that the tick one cooldown after it is too early', () => {
+    const acting = Array.from({ length: 15 }, (_, at) => recorded(at * 4100, 20));
+    const more = { cooldown_ms: 4000, trigger_config: '{"type":"interval","interval_ms":500}' };
+    expect(checked(acting, [[-500, 20]], undefined, 60_000, more)).toMatchObject({ compared: 15, equal: 15 });
   });
 
   test('cause: memory, and all differences are counted although only the first are named', () => {

@@ -159,7 +159,8 @@ class Interpreter {
   #run(atMs: number, isUsable: boolean): Run {
     if (!isUsable) return [atMs, 'skipped', null];
     if (!this.#holds(atMs, this.#value)) return [atMs, 'no_action', null];
-    this.#actedMs = atMs;
+    // A run ends behind its tick, and the cooldown counts from there [rules §6.3].
+    this.#actedMs = this.#rule.cooldownMs > 0 ? atMs + 1 : atMs;
     return [atMs, 'acted', typeof this.#rule.value === 'number' ? this.#rule.value : this.#value * 2];
   }
 

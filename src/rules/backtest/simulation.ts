@@ -54,6 +54,11 @@ export interface SimulationParts extends RunnableRule {
 /** Accepts every command and sends none. */
 export const accepting: CommandPort = { submit: () => 'accepted' };
 const never = Number.POSITIVE_INFINITY;
+/**
+ * How long a run that writes takes, as far as its cooldown is concerned, which counts from its end [rules §6.3]: a tick one cooldown after the
+ * tick of that run is too early, as it is in the engine.
+ */
+const actedMs = 1;
 
 export class Simulation {
   readonly #parts;
@@ -170,8 +175,9 @@ export class Simulation {
     this.#lastRunMs = atMs;
     this.#noteWindows(atMs);
     const acted = run.outcome === 'acted';
-    if (acted) this.#lastActedMs = atMs;
-    this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs: atMs });
+    const endedMs = acted && this.#parts.scheduled.cooldown_ms > 0 ? atMs + actedMs : atMs;
+    if (acted) this.#lastActedMs = endedMs;
+    this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs });
     this.#parts.onRun(atMs, run, plan);
     restore?.();
   }
