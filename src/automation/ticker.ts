@@ -33,7 +33,7 @@ export function createTicker(
     timer = clock.after(Math.max(0, nextMs - clock.monotonicMs()), tick);
   };
   const tick = (): void => {
-    // Timers of the runtime may fire a fraction of a millisecond early.
+    // Never negative but for rounding. A run that ended before its tick would have its cooldown end one tick earlier.
     const latenessMs = Math.max(0, clock.monotonicMs() - nextMs);
     const swallowed = Math.floor(latenessMs / limits.tick_interval_ms);
     const tickMs = nextMs + limits.tick_interval_ms * swallowed;

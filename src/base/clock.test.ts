@@ -47,6 +47,32 @@ describe('[platform §1.4] the system’s clock', () => {
     expect(ran.toSorted()).toEqual(['soon', 'timer']);
   });
 
+  test('a timer never fires before its time, whatever its fraction of a millisecond', async () => {
+    const early: string[] = [];
+    const fired = Array.from({ length: 200 }, (_, number) => {
+      const delayMs = 0.1 + number * 0.137;
+      const dueMs = systemClock.monotonicMs() + delayMs;
+      return new Promise<void>((resolve) => {
+        systemClock.after(delayMs, () => {
+          if (systemClock.monotonicMs() < dueMs) early.push(`${delayMs} ms`);
+          resolve();
+        });
+      });
+    });
+    await Promise.all(fired);
+    expect(early).toEqual([]);
+  });
+
+  test('a timer that waits for the rest of its time is cancelled like any other', async () => {
+    let ran = 0;
+    const timers = Array.from({ length: 100 }, (_, number) => systemClock.after(5 + number / 100, () => void ran++));
+    await sleep(systemClock, 5);
+    for (const timer of timers) timer.cancel();
+    const before = ran;
+    await sleep(systemClock, 5);
+    expect(ran).toBe(before);
+  });
+
   test.each([
     ['the system’s', systemClock],
     ['the simulated', simulatedClock()],

@@ -13,7 +13,7 @@ export interface Clock {
   wallMs(): number;
   /** Milliseconds on a clock that never jumps; equal in all threads of the process, fractional. */
   monotonicMs(): number;
-  /** Runs `task` once after `delayMs` on the monotonic clock; `longestDelayMs` at most. */
+  /** Runs `task` once, when at least `delayMs` have passed on the monotonic clock; `longestDelayMs` at most. */
   after(delayMs: number, task: () => void): Timer;
   /** Runs `task` in a later turn of the event loop, after pending I/O was read. */
   soon(task: () => void): void;
@@ -37,7 +37,14 @@ export const systemClock: Clock = {
   monotonicMs: () => Number(process.hrtime.bigint()) / nanosecondsPerMs,
   after(delayMs, task) {
     checkDelay(delayMs);
-    const timer = setTimeout(task, delayMs);
+    const dueMs = systemClock.monotonicMs() + delayMs;
+    // Timers of the runtime count whole milliseconds of a coarser clock, and may fire one early.
+    const fire = (): void => {
+      const restMs = dueMs - systemClock.monotonicMs();
+      if (restMs > 0) timer = setTimeout(fire, restMs);
+      else task();
+    };
+    let timer = setTimeout(fire, Math.ceil(delayMs));
     return { cancel: () => clearTimeout(timer) };
   },
   soon(task) {
