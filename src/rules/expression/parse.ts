@@ -149,6 +149,20 @@ function unreadable(text: string, from: number): ParseStop {
   return new ParseStop('unknown-operator', `'${character}' is not part of the language${hint}`, at);
 }
 
+/** Operators that are words elsewhere. Here they are names, and a variable may be called so. */
+const wordOperators = new Map([
+  ['and', '&&'],
+  ['or', '||'],
+  ['not', '!'],
+]);
+
+function wordOperator({ text, at }: Token): ParseStop | undefined {
+  const symbol = wordOperators.get(text.toLowerCase());
+  return symbol === undefined
+    ? undefined
+    : new ParseStop('unknown-operator', `'${text}' is not an operator; write '${symbol}'`, at);
+}
+
 const comparisons = new Set<string>(['==', '!=', '<', '<=', '>', '>=']);
 
 class Descent {
@@ -168,9 +182,16 @@ class Descent {
   whole(): ExpressionNode {
     const root = this.#choice();
     const rest = this.#peek();
-    if (rest.kind !== 'end')
-      throw new ParseStop('expression-syntax', `an operator is expected before '${rest.text}'`, rest.at);
+    if (rest.kind !== 'end') throw this.#unexpected(`an operator is expected before '${rest.text}'`);
     return root;
+  }
+
+  /** The token at which the expression cannot go on, or the operator that is a word elsewhere, before it or there. */
+  #unexpected(message: string): ParseStop {
+    const token = this.#peek();
+    const before = this.#tokens[this.#position - 1];
+    const word = wordOperator(token) ?? (before === undefined ? undefined : wordOperator(before));
+    return word ?? new ParseStop('expression-syntax', message, token.at);
   }
 
   #peek(): Token {
@@ -188,8 +209,7 @@ class Descent {
 
   #expect(symbol: string): void {
     if (this.#take(symbol)) return;
-    const token = this.#peek();
-    throw new ParseStop('expression-syntax', `'${symbol}' is expected instead of ${shown(token)}`, token.at);
+    throw this.#unexpected(`'${symbol}' is expected instead of ${shown(this.#peek())}`);
   }
 
   #nested<T>(inner: () => T): T {
@@ -283,6 +303,8 @@ class Descent {
       throw new ParseStop('expression-syntax', `'${token.text}' is a function; call it as ${token.text}(…)`, token.at);
     }
     if (!isFunctionName(token.text)) {
+      const word = wordOperator(token);
+      if (word !== undefined) throw word;
       const known = Object.keys(functionTable);
       const meant = nearestName(token.text, known);
       const way = meant === undefined ? `known are ${known.join(', ')}` : didYouMean(meant);
