@@ -1,5 +1,5 @@
 /** Which values of the site's parameters are in force [points §9]: those of the database over those of the site file. */
-import { createTurn } from '../base/in-turn.ts';
+import { createTurn, type InTurn } from '../base/in-turn.ts';
 import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { sameData } from '../site/site-change.ts';
@@ -39,7 +39,7 @@ export interface ParametersInForce {
   catalogue(): SiteCatalogue;
   use(parameters: SiteParameters): void;
   /** Work that changes them, from reading to putting in force: one after the other, so that no change undoes another. */
-  readonly inTurn: ReturnType<typeof createTurn>;
+  readonly inTurn: InTurn;
   /** Those of `from`, by default the file as it was last taken up, with the values that are stored now. */
   read(from?: SiteParameters): Promise<SiteParameters>;
   /** In turn: reads them, has `take` take them up, and puts them in force unless it throws. */

@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import { type AutomationParts, orLater, succeeded } from './automation-parts.ts';
 import { parameterView } from './catalogue-view.ts';
-import { isAllowed } from './parameters-in-force.ts';
+import { isAllowed, type SiteParameters } from './parameters-in-force.ts';
 import type { ParameterStore } from './store/parameter-store.ts';
 
 export interface ParameterParts extends Pick<AutomationParts, 'engine' | 'parameters' | 'log'> {
@@ -32,9 +32,8 @@ export function parameterCapabilities(parts: ParameterParts): HandledCapability[
   ];
 }
 
-function known(parts: ParameterParts, name: string): Parameter {
-  const inForce = parts.parameters.current();
-  const parameter = Object.hasOwn(inForce, name) ? inForce[name] : undefined;
+function known(parameters: SiteParameters, name: string): Parameter {
+  const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
   if (parameter === undefined) throw new Fault('not-found', `the site file has no parameter ${name}`);
   return parameter;
 }
@@ -69,18 +68,16 @@ async function changed(
   store: (parameter: Parameter) => Promise<void>,
 ): Promise<Answer> {
   const { parameters, engine, log } = parts;
-  let before = known(parts, name);
-  const { after } = await parameters.renew(
+  const renewed = await parameters.renew(
     (inForce) => orLater(log, engine.takeStored(inForce)),
     async () => {
-      before = known(parts, name);
-      await store(before);
+      await store(known(parameters.current(), name));
       return parameters.current();
     },
   );
-  const parameter = after[name] ?? before;
+  const [before, after] = [known(renewed.before, name), known(renewed.after, name)];
   return {
-    data: succeeded(parameterView(name, parameter)),
-    auditDetails: { before: { value: before.value }, after: { value: parameter.value }, ...noted },
+    data: succeeded(parameterView(name, after)),
+    auditDetails: { before: { value: before.value }, after: { value: after.value }, ...noted },
   };
 }

@@ -294,7 +294,7 @@ class ContendedSeat implements EngineSeat {
     const handlers: Handlers<SharedEngineMethods> = {
       reload: async (change) => {
         understand.reload(change);
-        // What this process asked before it controlled waits in turn, and was read at the takeover.
+        // This process asked before it controlled. Its change holds the turn, and the takeover has read the value.
         if (name === this.#mailbox.name) return this.#here().reload();
         const { parameters } = this.#parts;
         const inFile = () => change.parameters ?? parameters.current();
