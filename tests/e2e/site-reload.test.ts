@@ -184,12 +184,14 @@ test('[points §9] a parameter that is changed while a site file is taken up kee
   const floor = async (): Promise<unknown> =>
     (await service.read('/instances')).body['data']?.['parameters']?.[0]?.['value'];
   const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');
+  const change = async (value: number, afterMs: number): Promise<number> => {
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    return (await service.command('PUT', '/parameters/floor', { value })).status;
+  };
+  // The first requests of a service take longer than those that come after them, which would overtake them.
+  for (const value of [1, 2, 3]) expect(await change(value, 0)).toBe(200);
   for (let round = 1; round <= 8; round++) {
     write(text.replace(/max: 40\b/, `max: ${100 + round}`));
-    const change = async (value: number, afterMs: number): Promise<number> => {
-      await new Promise((resolve) => setTimeout(resolve, afterMs));
-      return (await service.command('PUT', '/parameters/floor', { value })).status;
-    };
     // Before it, while it is read, and while the engine is started again.
     const taken = await Promise.all([change(round, 0), reload(), change(10 * round, 5), change(100 * round, 60)]);
     expect(taken.map((each) => (typeof each === 'number' ? each : each.status))).toEqual([200, 200, 200, 200]);
