@@ -28,7 +28,7 @@ export function printJson(terminal: Terminal, value: unknown): void {
 /** Times of options, in milliseconds since the epoch. */
 export function readTime(text: string): number {
   const ms = parseTimestamp(text);
-  if (ms === null) throw new InvalidArgumentError('give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
+  if (ms === null) throw new InvalidArgumentError('Give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
   return ms;
 }
 

@@ -151,6 +151,16 @@ describe('[platform §7] what is shown', () => {
       /^setpoint: unknown command 'rule' \(Did you mean rules\?\); add --help/,
     ],
     [
+      'a command of another group',
+      ['rules', 'pull'],
+      /^setpoint: unknown command 'pull'; there is `setpoint pull`; add/,
+    ],
+    [
+      'a command without its group',
+      ['backtest', '3'],
+      /^setpoint: unknown command 'backtest'; there is `setpoint rules backtest`, `setpoint forecasts backtest`; add/,
+    ],
+    [
       'a value that is none',
       ['rules', 'get', 'x'],
       /^setpoint: 'x' is invalid .* Give the number of a rule; add --help/,

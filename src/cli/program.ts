@@ -107,14 +107,15 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   const own = needsService(args) ? null : await parts.ownCommands();
   const isExpected = (error: unknown): boolean =>
     error instanceof Fault || error instanceof YamlError || own?.isExpected(error) === true;
+  const program = createProgram(parts, own);
   try {
-    await createProgram(parts, own).parseAsync([...args], { from: 'user' });
+    await program.parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     // The library prints the output of --help and --version, and the error of an incomplete command.
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
       return error.exitCode === 0 ? exitCodes.done : exitCodes.notConfirmed;
-    const told = error instanceof CommanderError ? wrongUsage(error) : error;
+    const told = error instanceof CommanderError ? wrongUsage(error, elsewhere(program, args)) : error;
     const failure = failureOf(told, args.includes('--json'), isExpected);
     if (failure === null) throw error;
     parts.terminal.error(failure.text);
@@ -123,10 +124,20 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
 }
 
 /** The library's message in one line, in the words of the help. */
-function wrongUsage({ message }: CommanderError): CommandError {
+function wrongUsage({ message, code }: CommanderError, elsewhere: readonly string[]): CommandError {
   const text = message
     .replace(/^error: (command-argument value )?/, '')
     .replace(/\.?\s*$/, '')
     .replaceAll('\n', ' ');
-  return new CommandError(`${text}; add --help for usage`, exitCodes.notConfirmed);
+  const meant = code === 'commander.unknownCommand' && elsewhere.length > 0 ? `; there is ${elsewhere.join(', ')}` : '';
+  return new CommandError(`${text}${meant}; add --help for usage`, exitCodes.notConfirmed);
+}
+
+/** The commands that end in a word that is none where it stands: `setpoint pull` for `rules pull`. */
+function elsewhere({ commands }: Command, [first, second]: readonly string[]): readonly string[] {
+  const word = commands.some((group) => group.name() === first) ? second : first;
+  return commands
+    .flatMap((group) => [[group.name()], ...group.commands.map((command) => [group.name(), command.name()])])
+    .filter((words) => words.at(-1) === word)
+    .map((words) => `\`setpoint ${words.join(' ')}\``);
 }

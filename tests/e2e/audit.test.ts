@@ -111,6 +111,16 @@ test('setpoint audit with an anchor kept elsewhere: the tail that it does not co
   const good = audit('verify', '--anchor', anchor);
   expect(good.status, good.stdout).toBe(0);
   expect(good.stdout).toContain('the anchor reaches 10; not covered by it: 2 events, 11 to 12');
+  const { key } = JSON.parse(readFileSync(anchor, 'utf8').split('\n')[0] ?? '') as { key: string };
+  for (const believed of [key, ...audit('key').stdout.trim().split('\n')])
+    expect(audit('verify', '--anchor', anchor, '--key', believed).status, believed).toBe(0);
+  const foreign = audit('verify', '--key', Buffer.alloc(32, 7).toString('base64url'));
+  expect([foreign.status, foreign.stdout]).toEqual([1, expect.stringContaining('signed with another key')]);
+  for (const noKey of ['', key.slice(1), `${key}=`, 'audit-key.pem'])
+    expect(audit('verify', '--key', noKey)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--key must be the key of a log'),
+    });
 
   await tamperAt(
     database,

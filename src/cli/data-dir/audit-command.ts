@@ -6,7 +6,7 @@ import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { gatherEvidence } from '../../audit/evidence.ts';
+import { type EvidenceSources, gatherEvidence } from '../../audit/evidence.ts';
 import { exportLines, verifyExport } from '../../audit/export-file.ts';
 import { keyName } from '../../audit/statement.ts';
 import { nameOf } from '../../audit/store/chain.ts';
@@ -22,7 +22,7 @@ import { keyTypes, type Verifier } from '../../transparency/signed-note.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress, type Terminal } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
-import { verifierOf } from './verifier-option.ts';
+import { believedKey, verifierOf } from './verifier-option.ts';
 
 interface VerifyOptions {
   readonly anchor?: string;
@@ -41,7 +41,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
     .command('verify')
     .description('check that no audit event of the data dir was changed, removed or moved')
     .option('--anchor <file>', 'an anchor stored elsewhere: checkpoints, one checkpoint as a note, or a proof')
-    .option('--key <key...>', 'the only keys to believe, as checkpoints name them')
+    .option('--key <key...>', 'the only keys to believe, as `audit key` or checkpoints name them')
     .option('--witness <vkey...>', 'keys of witnesses: the newest head that is kept here must be cosigned by each')
     .option('--file <export>', 'verify an export instead of the data dir')
     .option('--no-details', 'leave out the details kept beside the events')
@@ -82,7 +82,11 @@ export async function verifyDataDir(
   const scan = await openScan(dataDir, place);
   const progress = showProgress(terminal);
   try {
-    const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
+    const evidence = gatherEvidence({
+      ...(await evidenceOf(options)),
+      checkpoints: facts.checkpoints,
+      ownKey: facts.key,
+    });
     const watched = { ...scan, events: counted(scan, (events) => progress.at(`${events} events checked`)) };
     const witnesses = await witnessesOf(options);
     const recorded = new RecordedRules();
@@ -117,7 +121,7 @@ function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['ev
 }
 
 async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<DataDirReport> {
-  const verifier = verifyExport({ ...evidenceOf(options), witnesses: await witnessesOf(options) });
+  const verifier = verifyExport({ ...(await evidenceOf(options)), witnesses: await witnessesOf(options) });
   if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
   const progress = showProgress(parts.terminal);
   let lines = 0;
@@ -168,8 +172,8 @@ function witnessesOf({ witness = [] }: VerifyOptions): Promise<Verifier[]> {
   return Promise.all(witness.map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')));
 }
 
-function evidenceOf(options: VerifyOptions): { readonly keys: readonly string[]; readonly anchor: string | null } {
-  const { anchor, key: keys = [] } = options;
+async function evidenceOf({ anchor, key = [] }: VerifyOptions): Promise<Pick<EvidenceSources, 'keys' | 'anchor'>> {
+  const keys = await Promise.all(key.map(believedKey));
   if (anchor === undefined) return { keys, anchor: null };
   if (!existsSync(anchor)) throw new CommandError(`${anchor}: file not found`);
   return { keys, anchor: readFileSync(anchor, 'utf8') };

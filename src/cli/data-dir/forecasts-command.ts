@@ -30,6 +30,6 @@ export function addForecastCommands(forecasts: Command, parts: DataDirParts): vo
 function readList(text: string): readonly number[] {
   const values = text.split(',').map(Number);
   if (values.some((value) => !(value > 0 && value < 1)))
-    throw new InvalidArgumentError('give numbers between 0 and 1 with commas, such as 0.1,0.5,0.9');
+    throw new InvalidArgumentError('Give numbers between 0 and 1 with commas, such as 0.1,0.5,0.9');
   return values;
 }

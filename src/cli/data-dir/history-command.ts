@@ -92,7 +92,7 @@ interface DeleteOptions {
 
 function readSeries(text: string): SeriesId {
   const series = parseSeries(text);
-  if (series === null) throw new InvalidArgumentError('give instance and point, such as 2:1');
+  if (series === null) throw new InvalidArgumentError('Give instance and point, such as 2:1');
   return series;
 }
 

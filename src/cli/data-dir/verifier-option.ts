@@ -9,3 +9,21 @@ export async function verifierOf(vkey: string, type: KeyType, option: string): P
   const whose = type === keyTypes.log ? 'a log' : 'a witness';
   throw new CommandError(`${option} must be the key of ${whose}: name+8 hex digits+base64`, exitCodes.notConfirmed);
 }
+
+/**
+ * The public key that a trail is believed with, in base64url as checkpoints name it; also from what `audit key` prints. A key that is
+ * none would otherwise look like evidence against the trail.
+ */
+export async function believedKey(given: string): Promise<string> {
+  if (isPublicKey(given)) return given;
+  const verifier = await parseVerifier(given, nodeCryptography);
+  if (verifier?.type === keyTypes.log) return Buffer.from(verifier.publicKey).toString('base64url');
+  const forms = 'as `audit key` prints it, or the `key` of a checkpoint';
+  throw new CommandError(`--key must be the key of a log: ${forms}`, exitCodes.notConfirmed);
+}
+
+/** 32 bytes: a raw Ed25519 public key. */
+function isPublicKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.length === 32 && bytes.toString('base64url') === text;
+}
