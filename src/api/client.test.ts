@@ -115,6 +115,25 @@ describe('[platform §3] a call by its descriptor', () => {
     expect(calls[0]?.query).toEqual({ search: 'a&b=c %', page: '2' });
   });
 
+  test.each([
+    ['..', 'id must not be empty, "." or ".."'],
+    ['.', 'id must not be empty, "." or ".."'],
+    ['', 'id must not be empty, "." or ".."'],
+    ['\ud800', 'id must be well-formed Unicode'],
+  ])('a path parameter %j would lead elsewhere: nothing is sent', async (id, message) => {
+    const { calls, client } = await serving(automation.remove, () => ({ success: true }));
+    const refused = await failureOf(client.call(automation.remove, { params: { id }, confirmed: true }));
+    expect(refused).toMatchObject({ code: 'invalid-input', message, status: null });
+    expect(calls).toEqual([]);
+  });
+
+  test('a query value that has no form in a URL is refused, not replaced', async () => {
+    const { calls, client } = await serving(automation.list, () => ({}));
+    const refused = await failureOf(client.call(automation.list, { query: { search: '\udc00' } }));
+    expect(refused.message).toBe('search must be well-formed Unicode');
+    expect(calls).toEqual([]);
+  });
+
   test('a path parameter may have an underscore in its name', async () => {
     const { calls, client } = await serving(dataProcessing.result, () => ({}));
     const result_id = '0190aee6-2139-7a87-8448-806f1b843201';

@@ -186,12 +186,34 @@ function pathOf(capability: Capability, input: GivenInput): string {
     const given = params.get(name);
     const value = typeof given === 'number' ? String(given) : given;
     if (typeof value !== 'string') throw new Error(`${capability.name} needs the path parameter ${name}`);
-    return encodeURIComponent(value);
+    // Dots alone would lead to another path.
+    if (/^\.{0,2}$/.test(value)) throw unsendable(name, 'must not be empty, "." or ".."');
+    return encodeURIComponent(wellFormed(name, value));
   });
   const query = new URLSearchParams();
-  for (const [name, value] of membersOf(input.query)) if (typeof value === 'string') query.append(name, value);
+  for (const [name, value] of membersOf(input.query))
+    if (typeof value === 'string') query.append(name, wellFormed(name, value));
   const text = query.toString();
   return text === '' ? path : `${path}?${text}`;
+}
+
+/** A lone surrogate has no form in a URL: another character would be sent in its place. */
+function wellFormed(name: string, value: string): string {
+  if (!value.isWellFormed()) throw unsendable(name, 'must be well-formed Unicode');
+  return value;
+}
+
+/** A value that cannot stand in the URL, told as the service tells of one that it refuses. */
+function unsendable(name: string, reason: string): ApiError {
+  return new ApiError({
+    code: 'invalid-input',
+    message: `${name} ${reason}`,
+    status: null,
+    correlationId: null,
+    retryable: false,
+    retryAfterMs: null,
+    details: {},
+  });
 }
 
 function membersOf(value: unknown): [string, unknown][] {
