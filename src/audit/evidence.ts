@@ -7,6 +7,7 @@ import { parseCheckpoint } from '../transparency/checkpoint.ts';
 import { parseProofFile } from '../transparency/proof-file.ts';
 import { formatNote, parseNote, type SignedNote } from '../transparency/signed-note.ts';
 import { noteIsSignedWith } from '../transparency/signing.ts';
+import { LineNumbers } from './line-numbers.ts';
 import { isAbout, readCheckpoints, readStatement, type Statement } from './statement.ts';
 import { type ChainOwner, nameOf } from './store/chain.ts';
 import type { Anchor, RetentionMark } from './store/chain-walk.ts';
@@ -95,7 +96,8 @@ export function rootOf(noteText: string | undefined, external: boolean): RootAnc
 function readFileOf(text: string | null, what: string, problems: string[]): readonly Statement[] {
   if (text === null) return [];
   const { statements, badLines } = readCheckpoints(text);
-  if (badLines.length > 0) problems.push(`${what} has unsigned lines: ${badLines.slice(0, 10).join(', ')}`);
+  const unsigned = LineNumbers.of(badLines).text();
+  if (unsigned !== null) problems.push(`not signed, in ${what}: ${unsigned}`);
   return statements;
 }
 

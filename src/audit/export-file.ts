@@ -9,6 +9,7 @@ import { fromBase64, toBase64 } from '../transparency/base64.ts';
 import type { Verifier } from '../transparency/signed-note.ts';
 import { type Evidence, gatherEvidence } from './evidence.ts';
 import { exportInstructions } from './export-instructions.ts';
+import { LineNumbers } from './line-numbers.ts';
 import { type ChainedEvent, nameOf } from './store/chain.ts';
 import type { ChainRecord, ChainReport } from './store/chain-walk.ts';
 import type { AuditScan } from './store/scan.ts';
@@ -192,6 +193,11 @@ export function verifyExport(given: GivenEvidence): ExportVerifier {
 class LineVerifier implements ExportVerifier {
   readonly #given: GivenEvidence;
   readonly #problems: string[] = [];
+  readonly #wrong = {
+    'not part of an export': new LineNumbers(),
+    'events of no chain': new LineNumbers(),
+    'no hashes of a chain': new LineNumbers(),
+  };
   readonly #chains: ChainReport[] = [];
   readonly #checkpoints: string[] = [];
   #header: Static<typeof headerSchema> | null = null;
@@ -210,7 +216,7 @@ class LineVerifier implements ExportVerifier {
     this.#lines++;
     const value = parsedLine(textOfLine);
     if (value === null || this.#ended || (this.#lines === 1) !== (value.type === 'export')) {
-      this.#problems.push(`line ${this.#lines} does not belong in an export`);
+      this.#wrong['not part of an export'].add(this.#lines);
       return;
     }
     if (value.type === 'export') this.#header = value;
@@ -223,7 +229,7 @@ class LineVerifier implements ExportVerifier {
         this.#problems.push(`the export has ${this.#events} events, its end says ${value.events}`);
     } else {
       this.#events++;
-      if (this.#open === null) this.#problems.push(`line ${this.#lines} is an event of no chain`);
+      if (this.#open === null) this.#wrong['events of no chain'].add(this.#lines);
       else this.#open.add(recordOf(value));
     }
   }
@@ -232,9 +238,13 @@ class LineVerifier implements ExportVerifier {
     this.#close();
     if (!this.#ended) this.#problems.push('the export has no end: it was cut');
     const found = this.#gather();
+    const wrong = Object.entries(this.#wrong).flatMap(([what, lines]) => {
+      const text = lines.text();
+      return text === null ? [] : [`${what}: ${text}`];
+    });
     return {
       chains: [...this.#chains, ...lostChains(found, this.#chains)],
-      problems: [...found.problems, ...this.#problems, ...strangeAnchors(found, this.#origins)],
+      problems: [...found.problems, ...this.#problems, ...wrong, ...strangeAnchors(found, this.#origins)],
     };
   }
 
@@ -268,7 +278,7 @@ class LineVerifier implements ExportVerifier {
 
   #keep({ tree, from, hashes }: Static<typeof leavesSchema>): void {
     const bytes = fromBase64(hashes);
-    if (bytes === null || this.#open === null) this.#problems.push(`line ${this.#lines} contains no hashes of a chain`);
+    if (bytes === null || this.#open === null) this.#wrong['no hashes of a chain'].add(this.#lines);
     else this.#open.keep(tree, { from, hashes: splitHashes(bytes) });
   }
 }

@@ -325,7 +325,12 @@ describe.each(engines)('audit verification on %s', (engine) => {
     const twice = await exported({}, (lines) =>
       lines.with(4, (lines[4] ?? '').replace('"action"', '"action":"x","action"')),
     );
-    expect(twice.problems).toContain('line 5 does not belong in an export');
+    expect(twice.problems).toContain('not part of an export: line 5');
+    const other = await exported({}, () => Array.from({ length: 5000 }, (_, at) => `${at}`));
+    expect(other.problems).toEqual([
+      'the export has no end: it was cut',
+      'not part of an export: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 4990 more',
+    ]);
     expect((await exported({}, (lines) => [...lines, '{}'])).problems).toHaveLength(1);
     expect((await exported({}, (lines) => lines.slice(1))).problems.length).toBeGreaterThan(0);
   });

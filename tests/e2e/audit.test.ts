@@ -84,6 +84,9 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
       good: true,
       chains: [{ last: 8, coveredLocally: 8, details: 8 }],
     });
+    const told = auditIn(elsewhere, {}, 'verify', '--file', file).stdout;
+    expect(told).toContain('checkpoints of the export reach 8; not covered yet: nothing');
+    expect(told).toContain('anyone who can write to the export could have rewritten all of it');
     writeFileSync(file, exported.stdout.replace('rule 2', 'rule X'));
     const edited = auditIn(elsewhere, {}, 'verify', '--file', file);
     expect([edited.status, edited.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 5 (details)')]);

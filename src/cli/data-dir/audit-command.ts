@@ -52,8 +52,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
           ? await verifyDataDir(terminal, parts.settings().dataDir, parts.siteDatabase(), options)
           : await verifyFile(parts, options.file, options);
       const good = trailHolds(report) && report.edited.length === 0;
-      const anchored = options.anchor !== undefined;
-      terminal.out(options.json === true ? `${JSON.stringify({ good, ...report })}\n` : textOf(report, anchored));
+      terminal.out(options.json === true ? `${JSON.stringify({ good, ...report })}\n` : textOf(report, options));
       if (!good) throw new CommandError('audit verification failed', exitCodes.failed);
     });
   audit
@@ -179,14 +178,14 @@ async function evidenceOf({ anchor, key = [] }: VerifyOptions): Promise<Pick<Evi
   return { keys, anchor: readFileSync(anchor, 'utf8') };
 }
 
-function textOf(report: DataDirReport, anchored: boolean): string {
-  const lines = report.chains.flatMap((chain) => [...linesOf(chain, anchored), '']);
+function textOf(report: DataDirReport, options: VerifyOptions): string {
+  const lines = report.chains.flatMap((chain) => [...linesOf(chain, options), '']);
   for (const problem of [...report.problems, ...report.edited]) lines.push(`PROBLEM: ${problem}`);
   if (report.chains.length === 0) lines.push('no audit events');
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-function linesOf(chain: ChainReport, anchored: boolean): string[] {
+function linesOf(chain: ChainReport, { anchor, file, key = [] }: VerifyOptions): string[] {
   const { first, last, broken } = chain;
   const name = nameOf(chain.owner);
   if (broken !== null && chain.acknowledgedBy !== null) {
@@ -197,11 +196,16 @@ function linesOf(chain: ChainReport, anchored: boolean): string[] {
   const range = first === null ? 'no events' : `${first} to ${last}: ${chain.events} events, ${chain.details} details`;
   const lines = [name, `  ${range}, unbroken`];
   const local = tailOf(last ?? 0, chain.coveredLocally);
-  lines.push(`  checkpoints of the data dir reach ${chain.coveredLocally}; not covered yet: ${local}`);
-  if (anchored) {
+  const own = file === undefined ? 'the data dir' : 'the export';
+  lines.push(`  checkpoints of ${own} reach ${chain.coveredLocally}; not covered yet: ${local}`);
+  if (anchor !== undefined) {
     const external = tailOf(last ?? 0, chain.coveredExternally);
     lines.push(`  the anchor reaches ${chain.coveredExternally}; not covered by it: ${external}`);
-  } else lines.push('  no anchor given: anyone who can write to the data dir could have rewritten all of it');
+  } else {
+    // An export names a key itself. Whoever has the believed one also has the data dir.
+    const place = key.length === 0 ? own : 'the data dir';
+    lines.push(`  no anchor given: anyone who can write to ${place} could have rewritten all of it`);
+  }
   return lines;
 }
 
