@@ -1,6 +1,7 @@
 /** `setpoint site check`: all errors in the files of a config dir, without a start and without a data dir. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { quantity } from '../cli/terminal.ts';
 import { readMaterials } from '../devices/materials.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import type { Site } from '../site/site.ts';
@@ -42,5 +43,5 @@ function processingFaults(configDir: string, site: Site): string[] {
 }
 
 function summaryOf({ name, channels, instances, points }: Site): string {
-  return `${name}: no errors (${channels.length} channels, ${instances.length} instances, ${points.length} points)`;
+  return `${name}: no errors (${quantity(channels.length, 'channel')}, ${quantity(instances.length, 'instance')}, ${quantity(points.length, 'point')})`;
 }

@@ -56,3 +56,8 @@ export function showProgress(terminal: Terminal): { at(text: string): void; end(
     },
   };
 }
+
+/** `1 row`, `2 rows`. */
+export function quantity(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

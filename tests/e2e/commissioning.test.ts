@@ -62,7 +62,7 @@ test('at most ten commands from an empty folder to a rule that acts on a SunSpec
   setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
   const place = ['--set', 'host=127.0.0.1', '--set', `port=${device.port}`];
   setpoint('site', 'add', 'sunspec-inverter', '--name', 'inverter', ...place, '--confirmed');
-  expect(setpoint('site', 'check')).toBe('bakery: no errors (1 channels, 1 instances, 7 points)\n');
+  expect(setpoint('site', 'check')).toBe('bakery: no errors (1 channel, 1 instance, 7 points)\n');
   commands++;
   const service = await startTestService(folders);
   closers.push(() => service.stop());
@@ -173,7 +173,7 @@ test('[points §3.4] a SunSpec model that the site defines: checked, simulated, 
     stderr: expect.stringContaining('sunspec/model_64902.json:1: /id must be >= 1'),
   });
   folders.write('sunspec/model_64902.json', JSON.stringify(modules));
-  expect(setpoint('site', 'test-template', 'own-string').stdout).toBe('own-string: no errors (1 self-tests)\n');
+  expect(setpoint('site', 'test-template', 'own-string').stdout).toBe('own-string: no errors (1 self-test)\n');
   const device = await simulated('own-string', folders);
   const place = ['--set', 'host=127.0.0.1', '--set', `port=${device.port}`];
   expect(setpoint('site', 'add', 'own-string', '--name', 'string', ...place, '--confirmed').status).toBe(0);
@@ -224,7 +224,7 @@ test('points from a table: all of them, or none and what is wrong with which row
   expect(readFileSync(path, 'utf8')).toBe(before);
   expect(setpoint('site', 'import-points', table, '--confirmed').status).toBe(0);
   expect(readFileSync(path, 'utf8')).toContain('# The meter in the cellar.');
-  expect(setpoint('site', 'check').stdout).toBe('bakery: no errors (1 channels, 1 instances, 2 points)\n');
+  expect(setpoint('site', 'check').stdout).toBe('bakery: no errors (1 channel, 1 instance, 2 points)\n');
   writeFileSync(join(folders.config, 'service.yaml'), 'devices: { reconnect_min_ms: 0 }\n');
   writeFileSync(path, readFileSync(path, 'utf8').replace('driver: modbus-tcp', 'driver: carrier-pigeon'));
   const { status, stderr } = setpoint('site', 'check');

@@ -29,7 +29,7 @@ describe('setpoint migrate', () => {
     expect(migrate().status).toBe(2);
     const moved = migrate('--confirmed');
     expect([moved.status, moved.stderr]).toEqual([0, '']);
-    expect(moved.stdout).toMatch(/^rules: 1 rows$[^]*Audit verification passed/m);
+    expect(moved.stdout).toMatch(/^rules: 1 row$[^]*Audit verification passed/m);
     const again = migrate('--confirmed');
     expect([again.status, again.stderr]).toEqual([1, expect.stringMatching(/^[^\n]*holds a site already[^\n]*\n$/)]);
 

@@ -20,7 +20,7 @@ import { siteSchema } from '../../databases/schemas.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
 import { keyTypes, type Verifier } from '../../transparency/signed-note.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { showProgress, type Terminal } from '../terminal.ts';
+import { quantity, showProgress, type Terminal } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
 import { believedKey, verifierOf } from './verifier-option.ts';
 
@@ -193,7 +193,10 @@ function linesOf(chain: ChainReport, { anchor, file, key = [] }: VerifyOptions):
     return [name, `  broken at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`, `  ${known}`];
   }
   if (broken !== null) return [name, `  BROKEN at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`];
-  const range = first === null ? 'no events' : `${first} to ${last}: ${chain.events} events, ${chain.details} details`;
+  const range =
+    first === null
+      ? 'no events'
+      : `${first} to ${last}: ${quantity(chain.events, 'event')}, ${chain.details} with details`;
   const lines = [name, `  ${range}, unbroken`];
   const local = tailOf(last ?? 0, chain.coveredLocally);
   const own = file === undefined ? 'the data dir' : 'the export';
@@ -210,5 +213,6 @@ function linesOf(chain: ChainReport, { anchor, file, key = [] }: VerifyOptions):
 }
 
 function tailOf(last: number, covered: number): string {
-  return covered >= last ? 'nothing' : `${last - covered} events, ${covered + 1} to ${last}`;
+  if (covered >= last) return 'nothing';
+  return `${quantity(last - covered, 'event')}, ${covered + 1} to ${last}`;
 }

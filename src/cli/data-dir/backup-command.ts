@@ -10,7 +10,7 @@ import { newId } from '../../base/id.ts';
 import { type BackupManifest, backUp, checkBackup, restore } from '../../databases/backup.ts';
 import { databaseFormats } from '../../databases/data-files.ts';
 import { CommandError } from '../exit.ts';
-import { showProgress } from '../terminal.ts';
+import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
 
@@ -123,5 +123,7 @@ function report(
     return;
   }
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-  terminal.out(`${done}: ${manifest.files.length} files, ${bytes} bytes, of ${manifest.created_at}; ${trail}\n`);
+  terminal.out(
+    `${done}: ${quantity(manifest.files.length, 'file')}, ${quantity(bytes, 'byte')}, of ${manifest.created_at}; ${trail}\n`,
+  );
 }

@@ -25,7 +25,7 @@ import { openHistorian } from '../../historian/open-historian.ts';
 import { confirmedOption, readTime, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
-import { showProgress } from '../terminal.ts';
+import { quantity, showProgress } from '../terminal.ts';
 import { type DataDirParts, historyPlace, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
 import { begunAct } from './recorded-act.ts';
 
@@ -197,7 +197,7 @@ async function auditedImport(
   } catch (error) {
     await end('failed', { rows: stored });
     if (stored === 0 || !(error instanceof Error)) throw error;
-    throw new CommandError(`the import ended early; its first ${stored} rows are stored: ${error.message}`);
+    throw new CommandError(`the import ended early; stored before that: ${quantity(stored, 'row')}: ${error.message}`);
   }
 }
 
@@ -222,7 +222,7 @@ async function deleteCommand(parts: DataDirParts, options: DeleteOptions): Promi
     return deleteRows(parts, options, end);
   });
   if (options.json === true) parts.terminal.out(`${JSON.stringify({ rows, ...span })}\n`);
-  else parts.terminal.out(`deleted ${rows} rows of ${named}\n`);
+  else parts.terminal.out(`deleted ${quantity(rows, 'row')} of ${named}\n`);
 }
 
 async function deleteRows(
@@ -245,7 +245,7 @@ async function deleteRows(
   } catch (error) {
     await end('failed', { rows });
     if (rows === 0 || !(error instanceof Error)) throw error;
-    throw new CommandError(`the deletion ended early; ${rows} rows are deleted: ${error.message}`);
+    throw new CommandError(`the deletion ended early; deleted before that: ${quantity(rows, 'row')}: ${error.message}`);
   } finally {
     progress.end();
     await historian.close();
@@ -270,7 +270,7 @@ function printReport({ terminal }: DataDirParts, report: ImportReport, options: 
   }
   const { first, last } = reportView(report);
   const span = first === null ? '' : `, ${first} to ${last}`;
-  terminal.out(`stored ${report.rows - report.skipped} rows${span}\n`);
+  terminal.out(`stored ${quantity(report.rows - report.skipped, 'row')}${span}\n`);
   if (report.skipped > 0) terminal.out(`${report.skipped} were stored already and left out\n`);
   if (report.duplicates > 0)
     terminal.out(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);

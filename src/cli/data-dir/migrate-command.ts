@@ -12,7 +12,7 @@ import { moveToPostgres } from '../../databases/to-postgres.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { showProgress } from '../terminal.ts';
+import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
 import { byUser, type DataDirParts, forPerson } from './data-dir.ts';
 
@@ -80,7 +80,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
       options.json === true
         ? `${JSON.stringify(moved)}\n`
         : `${Object.entries(moved)
-            .map(([table, rows]) => `${table}: ${rows} rows\n`)
+            .map(([table, rows]) => `${table}: ${quantity(rows, 'row')}\n`)
             .join(
               '',
             )}Audit verification passed. The files of the data dir stay as they are, and no service starts on them without --force.\n`,

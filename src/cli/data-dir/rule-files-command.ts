@@ -8,7 +8,7 @@ import { createRuleStore } from '../../automation/store/rule-store.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { confirmedOption } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { printable } from '../terminal.ts';
+import { printable, quantity } from '../terminal.ts';
 import { type DataDirParts, type Settings, withDatabase } from './data-dir.ts';
 
 interface ImportOptions {
@@ -60,7 +60,7 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
       options.match === 'name' ? 'rules of the same name are updated and disabled, others made' : 'each as a new rule';
     const names = rules.map((rule) => `  ${rule.name}\n`).join('');
     throw new CommandError(
-      `this would import ${rules.length} rules, disabled, into ${settings.dataDir} (${how}):\n${names}Nothing was done; give --confirmed to do it`,
+      `this would import ${quantity(rules.length, 'rule')}, disabled, into ${settings.dataDir} (${how}):\n${names}Nothing was done; give --confirmed to do it`,
       exitCodes.notConfirmed,
     );
   }

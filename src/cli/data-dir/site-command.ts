@@ -12,6 +12,7 @@ import { freeInstanceId, newSiteText, withDevice, withPoints } from '../../site/
 import { confirmedOption, unreadable, wholeNumber } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { printTable } from '../table.ts';
+import { quantity } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
 import { readPointsTable } from './points-table.ts';
 
@@ -105,7 +106,7 @@ function addDevice(parts: SiteFileParts, template: string, { id, name, set, conf
   const site = readSite(edited, siteFile, files);
   const instance = site.instances.at(-1);
   const points = site.points.filter((point) => point.instance === instance?.id);
-  const what = `add instance ${instance?.id} ${name} with ${points.length} points of ${template}`;
+  const what = `add instance ${instance?.id} ${name} with ${quantity(points.length, 'point')} of ${template}`;
   store(parts, path, edited, `${what} to ${path}`, confirmed);
 }
 
@@ -119,7 +120,7 @@ function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirm
     if (!(error instanceof YamlError)) throw error;
     throw new CommandError(error.lines.map((line) => atRow(line, basename(file), rowOf)).join('\n'));
   }
-  store(parts, path, edited, `add ${points.length} points to ${path}`, confirmed);
+  store(parts, path, edited, `add ${quantity(points.length, 'point')} to ${path}`, confirmed);
 }
 
 /** A fault of an imported point, at its row of the table. */
@@ -155,7 +156,7 @@ async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: 
     throw new CommandError(`unknown device template ${name}; \`setpoint site templates\` lists them`);
   const faults = await selfTestFaults(template, clock, { sunSpecModels });
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
-  terminal.out(`${name}: no errors (${template.self_test.length} self-tests)\n`);
+  terminal.out(`${name}: no errors (${quantity(template.self_test.length, 'self-test')})\n`);
 }
 
 function parametersInWords({ parameters }: DeviceTemplate): string {

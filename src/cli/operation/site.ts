@@ -1,7 +1,7 @@
 /** `setpoint site changes|reload|…` [points §1.3]: the site file of a running service. */
 import type { Static } from 'typebox';
 import { site } from '../../api/site.ts';
-import type { Terminal } from '../terminal.ts';
+import { quantity, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
 
 type Changes = Omit<Static<(typeof site)['changes']['answer']>['data'], 'issues'>;
@@ -62,7 +62,8 @@ export const siteCommands = [
   operationCommand('site add-points', site.addPoints, {
     description: 'add points to the site.yaml of a running service',
     members: { ...pointMembers, revision: 'of the preview; refused if the file has changed since' },
-    change: ({ sent: { points } }) => `add ${Array.isArray(points) ? points.length : 0} points to site.yaml`,
+    change: ({ sent: { points } }) =>
+      `add ${quantity(Array.isArray(points) ? points.length : 0, 'point')} to site.yaml`,
     print: (terminal, { data: { difference } }) => printDifference(terminal, difference),
   }),
 ];
