@@ -3,14 +3,15 @@
  * forecast plus its out-of-fold residuals in the forest's neighbourhood of the cell. The mixture's weight and a calibration map of
  * probabilities are fitted on held-out rows.
  */
-import { type Forest, Neighbourhood } from './forest.ts';
+import { type Forest, Neighbourhood, type Ranking, rankingOf } from './forest.ts';
 import type { TrainingPlan } from './learning.ts';
 import { interpolate, levels, probabilityOf } from './levels.ts';
 
 export interface Bands {
   readonly forest: Forest;
-  /** Per row: target less the combined out-of-fold forecast. */
-  readonly misses: Float64Array;
+  /** The training rows by their targets, and by their targets less the combined out-of-fold forecast. */
+  readonly targets: Ranking;
+  readonly misses: Ranking;
   /** Weight of the forest's own distribution; the rest is forecast plus residuals. */
   readonly share: number;
   /** Calibration map: for each level, the level to read instead, so that its out-of-fold coverage is right. */
@@ -24,19 +25,21 @@ const medianAt = levels.indexOf(0.5);
 
 const nearShares = [0, 0.25, 0.5, 0.75, 1];
 
-export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
+export function calibrateBands(forest: Forest, targets: Ranking, combined: Float64Array): Bands {
   const { plan } = forest;
-  const misses = plan.target.map((target, row) => target - (combined[row] as number));
+  const misses = rankingOf(
+    forest,
+    plan.target.map((target, row) => target - (combined[row] as number)),
+  );
   const stride = Math.max(1, Math.ceil(plan.rows.length / calibrationRowsMax));
   const rows = plan.rows.filter((_, index) => index % stride === 0);
-  const own = new Neighbourhood(forest, plan.target);
-  const around = new Neighbourhood(forest, misses);
+  const near = new Neighbourhood(forest);
   const direct: Float64Array[] = [];
   const shifted: Float64Array[] = [];
   for (const row of rows) {
-    const block = forest.block[row] as number;
-    direct.push(own.quantiles(forest.binned.bins, row, block));
-    shifted.push(around.quantiles(forest.binned.bins, row, block).map((miss) => miss + (combined[row] as number)));
+    near.find(forest.binned.bins, row, forest.block[row] as number);
+    direct.push(near.quantiles(targets));
+    shifted.push(near.quantiles(misses).map((miss) => miss + (combined[row] as number)));
   }
   const share = bestShare(nearShares, direct, shifted, plan, rows);
   const mixed = direct.map((own, index) => mix(own, shifted[index] as Float64Array, share));
@@ -51,7 +54,7 @@ export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
     const own = reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level;
     return 0.5 + narrowing * (own - 0.5);
   });
-  return { forest, misses, share, readAt };
+  return { forest, targets, misses, share, readAt };
 }
 
 /**
@@ -111,19 +114,51 @@ function pinball(
   return sum;
 }
 
-/** One distribution at the levels for each row of `bins`, around `combined`, with the width of `spread`. */
-export function bandsAt(
-  bands: Bands,
+/** What the forest's neighbourhoods say of the rows of `bins`. */
+export interface Neighbours {
+  /** Of each row, the median of the targets. */
+  readonly medians: Float64Array;
+  /** From row `from` on, at the levels: the targets, and the residuals of the combined forecast. */
+  readonly targets: readonly Float64Array[];
+  readonly misses: readonly Float64Array[];
+}
+
+export function neighboursAt(
+  { forest, ...bands }: Bands,
   bins: readonly Uint8Array[],
+  count: number,
+  from: number,
+): Neighbours {
+  const near = new Neighbourhood(forest);
+  const medians = new Float64Array(count);
+  const targets: Float64Array[] = [];
+  const misses: Float64Array[] = [];
+  for (let row = 0; row < count; row++) {
+    near.find(bins, row, -1);
+    if (row < from) {
+      medians[row] = near.median(bands.targets);
+      continue;
+    }
+    const own = near.quantiles(bands.targets);
+    medians[row] = own[medianAt] as number;
+    targets.push(own);
+    misses.push(near.quantiles(bands.misses));
+  }
+  return { medians, targets, misses };
+}
+
+/** One distribution at the levels for each row of `near`, around `combined`, with the width of `spread`. */
+export function bandsAt(
+  { share, readAt }: Bands,
+  near: Pick<Neighbours, 'targets' | 'misses'>,
   combined: Float64Array,
   spread: Float64Array,
 ): Float64Array[] {
-  const own = new Neighbourhood(bands.forest, bands.forest.plan.target);
-  const around = new Neighbourhood(bands.forest, bands.misses);
-  return Array.from(combined, (value, row) => {
-    const shifted = around.quantiles(bins, row, -1).map((miss) => miss + value);
-    const mixed = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
-    const read = bands.readAt.map((level) => interpolate(levels, mixed, level));
+  return near.misses.map((misses, row) => {
+    const value = combined[row] as number;
+    const shifted = misses.map((miss) => miss + value);
+    const mixed = share === 0 ? shifted : mix(near.targets[row] as Float64Array, shifted, share);
+    const read = readAt.map((level) => interpolate(levels, mixed, level));
     const middle = read[medianAt] as number;
     const width = spread[row] as number;
     return width === 1 ? read : read.map((quantile) => middle + width * (quantile - middle));

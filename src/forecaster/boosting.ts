@@ -1,7 +1,7 @@
 /** Gradient-boosted trees, once a fold and on all rows: the part of the target that the linear models leave. */
 
 import { SeededStream } from '../base/seeded.ts';
-import { type BinnedColumns, binColumn } from './binning.ts';
+import type { BinnedColumns } from './binning.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { growTree, leafOf, type Tree, type TreeShape } from './trees.ts';
 
@@ -12,6 +12,11 @@ export interface BoostingShape extends TreeShape {
   readonly rowShare: number;
   /** Share of the columns that a tree sees. */
   readonly columnShare: number;
+}
+
+export interface BoostedModel extends Pick<FittedModel, 'outOfFold'> {
+  /** Of the first `count` rows of columns that are binned as those of the fit. */
+  predict(bins: readonly Uint8Array[], count: number): Float64Array;
 }
 
 interface Boosted {
@@ -62,7 +67,7 @@ export function fitBoosting(
   plan: TrainingPlan,
   base: Float64Array,
   shape: BoostingShape,
-): FittedModel {
+): BoostedModel {
   const outOfFold = new Float64Array(plan.target.length).fill(Number.NaN);
   const folds: Boosted[] = [];
   for (let fold = 0; fold < plan.foldCount; fold++) {
@@ -73,14 +78,15 @@ export function fitBoosting(
   }
   return {
     outOfFold,
-    predict(columns, hours) {
-      const bins = columns.map((column, index) => binColumn(column, binned.cuts[index] as Float64Array, hours.length));
+    predict(bins, count) {
+      const means = new Float64Array(count);
       // The mean of the folds' models: as good as one more fit on all rows, and it costs nothing.
-      return Float64Array.from(hours, (_, row) => {
+      for (let row = 0; row < count; row++) {
         let sum = 0;
         for (const model of folds) sum += predictOne(model, bins, row);
-        return sum / folds.length;
-      });
+        means[row] = sum / folds.length;
+      }
+      return means;
     },
   };
 }

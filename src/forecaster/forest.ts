@@ -74,88 +74,104 @@ function weightsOf(tree: Tree, weight: Float64Array): Float64Array {
   });
 }
 
+const medianOnly = Float64Array.of(0.5);
+
+/** The training rows in the order of one value of theirs: the target, or a residual. */
+export interface Ranking {
+  /** By row. */
+  readonly value: Float64Array;
+  /** By row: its place in `rows`. */
+  readonly place: Int32Array;
+  readonly rows: Int32Array;
+}
+
+export function rankingOf({ plan }: Pick<Forest, 'plan'>, value: Float64Array): Ranking {
+  const rows = plan.rows.slice().sort((a, b) => (value[a] as number) - (value[b] as number) || a - b);
+  const place = new Int32Array(value.length);
+  for (let at = 0; at < rows.length; at++) place[rows[at] as number] = at;
+  return { value, place, rows };
+}
+
 /**
- * Weighted distributions of one value per training row (the target, or a residual) over the rows that share
- * leaves with a cell. Holds its scratch arrays, so one of these serves many cells without allocating in between.
+ * The training rows that share leaves with a cell, and their weighted distributions of any value. Holds its scratch arrays, so one of
+ * these serves many cells without allocating in between.
  */
 export class Neighbourhood {
-  private readonly forest: Forest;
-  private readonly value: Float64Array;
-  private readonly weights: Float64Array;
-  /** Rank of each training row by value, and the rows by rank. */
-  private readonly rank: Int32Array;
-  private readonly ranked: Int32Array;
-  private readonly touched: Int32Array;
-  private readonly totals: readonly Float64Array[];
+  readonly #forest: Forest;
+  /** By row; 0 for rows that are no neighbours. */
+  readonly #weights: Float64Array;
+  readonly #neighbours: Int32Array;
+  readonly #places: Int32Array;
+  #count = 0;
 
-  constructor(forest: Forest, value: Float64Array) {
-    const { rows } = forest.plan;
-    this.forest = forest;
-    this.value = value;
-    this.ranked = rows.slice().sort((a, b) => (value[a] as number) - (value[b] as number) || a - b);
-    this.rank = new Int32Array(value.length);
-    for (let place = 0; place < this.ranked.length; place++) this.rank[this.ranked[place] as number] = place;
-    this.weights = new Float64Array(this.ranked.length);
-    this.touched = new Int32Array(this.ranked.length);
-    this.totals = forest.leafWeight;
+  constructor(forest: Forest) {
+    const { rows, target } = forest.plan;
+    this.#forest = forest;
+    this.#weights = new Float64Array(target.length);
+    this.#neighbours = new Int32Array(rows.length);
+    this.#places = new Int32Array(rows.length);
   }
 
-  /** Quantiles at the levels for `row` of `bins`; with a block, only trees whose bag does not contain it vote. */
-  quantiles(bins: readonly Uint8Array[], row: number, onlyUnseen: number): Float64Array {
-    const touched = this.gather(bins, row, onlyUnseen);
-    const into = new Float64Array(levels.length);
-    this.readQuantiles(touched, into);
-    for (let at = 0; at < touched.length; at++) this.weights[touched[at] as number] = 0;
-    return into;
-  }
-
-  /** Ranks of the rows that share a leaf, ascending, their weights set. */
-  private gather(bins: readonly Uint8Array[], row: number, onlyUnseen: number): Int32Array {
-    const { forest, weights, rank, touched } = this;
-    const { plan } = forest;
+  /** Finds the neighbours of `row` of `bins`; with a block, only trees whose bag does not contain it vote. */
+  find(bins: readonly Uint8Array[], row: number, onlyUnseen: number): void {
+    const { plan, trees, seen, leafWeight } = this.#forest;
+    const weights = this.#weights;
+    const neighbours = this.#neighbours;
+    for (let at = 0; at < this.#count; at++) weights[neighbours[at] as number] = 0;
     let count = 0;
-    for (let index = 0; index < forest.trees.length; index++) {
-      if (onlyUnseen >= 0 && (forest.seen[index] as Uint8Array)[onlyUnseen] === 1) continue;
-      const tree = forest.trees[index] as Tree;
+    for (let index = 0; index < trees.length; index++) {
+      if (onlyUnseen >= 0 && (seen[index] as Uint8Array)[onlyUnseen] === 1) continue;
+      const tree = trees[index] as Tree;
       const leaf = leafOf(tree, bins, row);
       const to = tree.end[leaf] as number;
-      const share = 1 / ((this.totals[index] as Float64Array)[leaf] as number);
+      const share = 1 / ((leafWeight[index] as Float64Array)[leaf] as number);
       for (let at = tree.start[leaf] as number; at < to; at++) {
         const member = tree.rows[at] as number;
-        const place = rank[member] as number;
-        if (weights[place] === 0) touched[count++] = place;
-        weights[place] = (weights[place] as number) + (plan.weight[member] as number) * share;
+        if (weights[member] === 0) neighbours[count++] = member;
+        weights[member] = (weights[member] as number) + (plan.weight[member] as number) * share;
       }
     }
-    return touched.subarray(0, count).sort();
+    this.#count = count;
   }
 
-  /** Interpolates between weighted ranks; all NaN when no tree voted. */
-  private readQuantiles(touched: Int32Array, into: Float64Array): void {
+  /** Of the neighbours found; NaN when no tree voted. */
+  median(of: Ranking): number {
+    return this.#read(of, medianOnly)[0] as number;
+  }
+
+  /** At the levels, of the neighbours found; all NaN when no tree voted. */
+  quantiles(of: Ranking): Float64Array {
+    return this.#read(of, levels);
+  }
+
+  /** Interpolates between weighted ranks. */
+  #read({ value, place, rows }: Ranking, wanted: Float64Array): Float64Array {
+    const into = new Float64Array(wanted.length);
+    const places = this.#places.subarray(0, this.#count);
+    for (let at = 0; at < places.length; at++) places[at] = place[this.#neighbours[at] as number] as number;
+    places.sort();
     let total = 0;
-    for (let at = 0; at < touched.length; at++) total += this.weights[touched[at] as number] as number;
-    if (!(total > 0)) {
-      into.fill(Number.NaN);
-      return;
-    }
+    for (let at = 0; at < places.length; at++) total += this.#weights[rows[places[at] as number] as number] as number;
+    if (!(total > 0)) return into.fill(Number.NaN);
     let next = 0;
     let below = 0;
     let previousMiddle = 0;
     let previous = Number.NaN;
-    for (let at = 0; at < touched.length; at++) {
-      const place = touched[at] as number;
-      const own = this.weights[place] as number;
-      const middle = (below + own / 2) / total;
-      const value = this.value[this.ranked[place] as number] as number;
-      while (next < into.length && (levels[next] as number) <= middle) {
-        const part = ((levels[next] as number) - previousMiddle) / (middle - previousMiddle);
-        into[next++] = previous === previous ? previous + (value - previous) * part : value;
+    for (let at = 0; at < places.length; at++) {
+      const row = rows[places[at] as number] as number;
+      const weight = this.#weights[row] as number;
+      const middle = (below + weight / 2) / total;
+      const own = value[row] as number;
+      while (next < into.length && (wanted[next] as number) <= middle) {
+        const part = ((wanted[next] as number) - previousMiddle) / (middle - previousMiddle);
+        into[next++] = previous === previous ? previous + (own - previous) * part : own;
       }
-      if (next >= into.length) return;
-      below += own;
+      if (next >= into.length) return into;
+      below += weight;
       previousMiddle = middle;
-      previous = value;
+      previous = own;
     }
     while (next < into.length) into[next++] = previous;
+    return into;
   }
 }

@@ -2,24 +2,32 @@
  * The forecast of a series with a daily season, by regression: ridge models, boosted trees and a forest, each cross-validated over
  * blocks of days and stacked by their out-of-fold predictions, with a predictive distribution from the out-of-fold residuals.
  */
-import { type Bands, bandsAt, calibrateBands } from './bands.ts';
+import { type Bands, bandsAt, calibrateBands, neighboursAt } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
 import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
 import { type Share, sharesOf } from './explanation.ts';
-import { columnShares, type ForestShape, growForest, Neighbourhood } from './forest.ts';
+import { columnShares, type ForestShape, growForest, Neighbourhood, rankingOf } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
-import { levels } from './levels.ts';
 import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
 
+/** The rows of a forecast, as its candidates take them. */
+interface Later {
+  readonly linear: Design;
+  /** The columns of the trees, binned as those of the fit. */
+  readonly bins: readonly Uint8Array[];
+  /** The forest's median of each row. */
+  readonly medians: Float64Array;
+}
+
 interface Candidate {
   readonly name: string;
   readonly outOfFold: Float64Array;
-  predict(linear: Design, trees: Design, bins: readonly Uint8Array[]): Float64Array;
+  predict(later: Later): Float64Array;
 }
 
 export interface RegressionFit {
@@ -84,8 +92,6 @@ function meanGoal({ rows, target }: TrainingPlan): number {
   return sum / rows.length;
 }
 
-const medianAt = levels.indexOf(0.5);
-
 export function fitRegression(ground: Ground): RegressionFit {
   const { count } = ground.sample;
   const far = ground.lagDays > lagDaysMax;
@@ -97,7 +103,7 @@ export function fitRegression(ground: Ground): RegressionFit {
   const ridge = (name: string, slots: number, model: FittedModel, part: (design: Design) => Design): Candidate => ({
     name: `${name}-${slots}`,
     outOfFold: model.outOfFold,
-    predict: (later) => model.predict(part(later).columns, later.hours),
+    predict: ({ linear: later }) => model.predict(part(later).columns, later.hours),
   });
   const whole = (design: Design): Design => design;
   const shape = (slots: number) => ({ slots, reach: 2, penalties });
@@ -113,7 +119,7 @@ export function fitRegression(ground: Ground): RegressionFit {
   candidates.push({
     name: 'boosting',
     outOfFold: boosted.outOfFold.map((value) => value + middle),
-    predict: (_, design) => boosted.predict(design.columns, design.hours).map((value) => value + middle),
+    predict: ({ bins, medians }) => boosted.predict(bins, medians.length).map((value) => value + middle),
   });
   const forestShape: ForestShape = {
     depthMax: 14,
@@ -124,22 +130,19 @@ export function fitRegression(ground: Ground): RegressionFit {
     bagShare: 0.63,
   };
   const forest = growForest(binned, plan, block, forestShape);
-  const own = new Neighbourhood(forest, plan.target);
+  const near = new Neighbourhood(forest);
+  const targets = rankingOf(forest, plan.target);
   const outOfBag = new Float64Array(count).fill(Number.NaN);
   for (const row of plan.rows) {
-    const median = own.quantiles(binned.bins, row, block[row] as number)[medianAt] as number;
+    near.find(binned.bins, row, block[row] as number);
+    const median = near.median(targets);
     outOfBag[row] = median === median ? median : middle;
   }
-  candidates.push({
-    name: 'forest',
-    outOfFold: outOfBag,
-    predict: (_, design, bins) =>
-      Float64Array.from(design.hours, (_, row) => own.quantiles(bins, row, -1)[medianAt] as number),
-  });
+  candidates.push({ name: 'forest', outOfFold: outOfBag, predict: ({ medians }) => medians });
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.target, plan.rows);
-  const bands = calibrateBands(forest, combine(predictions, weights));
-  const carry = learnCarry(bands.misses, ground.perDay);
+  const bands = calibrateBands(forest, targets, combine(predictions, weights));
+  const carry = learnCarry(bands.misses.value, ground.perDay);
   const inputs = sharesOf(trees.origins, columnShares(forest));
   return { candidates, weights, bands, carry, light, inputs };
 }
@@ -150,24 +153,26 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
   const from = count - newer;
   const linear = linearDesign(ground, from, count + horizon);
   const trees = treeDesign(ground, fit.light, from, count + horizon);
-  const { cuts } = fit.bands.forest.binned;
+  const { bands } = fit;
+  const { cuts } = bands.forest.binned;
   const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, newer + horizon));
+  const near = neighboursAt(bands, bins, newer + horizon, newer);
   const combined = combine(
-    fit.candidates.map((candidate) => candidate.predict(linear, trees, bins)),
+    fit.candidates.map((candidate) => candidate.predict({ linear, bins, medians: near.medians })),
     fit.weights,
   );
-  const misses = new Float64Array(fit.bands.misses.length + newer);
-  misses.set(fit.bands.misses);
+  const known = bands.misses.value;
+  const misses = new Float64Array(known.length + newer);
+  misses.set(known);
   const dark = darkCells(ground, fit.light).subarray(from);
   for (let cell = 0; cell < newer; cell++) {
     const miss = (target[from + cell] as number) - (combined[cell] as number);
-    misses[fit.bands.misses.length + cell] = dark[cell] === 1 ? Number.NaN : miss;
+    misses[known.length + cell] = dark[cell] === 1 ? Number.NaN : miss;
   }
   const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
-  const ahead = bins.map((own) => own.subarray(newer));
   const rows = bandsAt(
-    fit.bands,
-    ahead,
+    bands,
+    near,
     combined.subarray(newer).map((value, step) => value + (added[step] as number)),
     spread,
   );

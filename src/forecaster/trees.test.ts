@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { fitBoosting } from './boosting.ts';
-import { growForest, Neighbourhood } from './forest.ts';
+import { growForest, Neighbourhood, rankingOf } from './forest.ts';
 import type { TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
 import { growTree, leafOf } from './trees.ts';
@@ -131,11 +131,16 @@ describe('the forest', () => {
   const block = Int32Array.from(target, (_, row) => Math.floor(row / 10));
   const binned = binColumns([x, noise(9)], plan.rows, count);
   const forest = growForest(binned, plan, block, { ...shape, depthMax: 10, trees: 30, bagShare: 0.63 });
-  const around = new Neighbourhood(forest, target);
+  const near = new Neighbourhood(forest);
+  const byTarget = rankingOf(forest, target);
+  const quantilesOf = (row: number): Float64Array => {
+    near.find(binned.bins, row, -1);
+    return near.quantiles(byTarget);
+  };
 
   test('[data-processing §6.2] quantiles never fall as the probability rises, and stay inside what was seen', () => {
     for (let row = 0; row < count; row += 3) {
-      const quantiles = around.quantiles(binned.bins, row, -1);
+      const quantiles = quantilesOf(row);
       for (let level = 1; level < levels.length; level++)
         expect(quantiles[level]).toBeGreaterThanOrEqual(quantiles[level - 1] ?? 0);
       expect(quantiles[0]).toBeGreaterThanOrEqual(Math.min(...target));
@@ -143,9 +148,23 @@ describe('the forest', () => {
     }
   });
 
+  test('of the same neighbours, any value has its distribution, in any order of asking', () => {
+    const apart = rankingOf(
+      forest,
+      target.map((value) => -value),
+    );
+    for (let row = 0; row < count; row += 17) {
+      const own = quantilesOf(row);
+      const other = near.quantiles(apart);
+      for (let level = 0; level < levels.length; level++)
+        expect(other[level]).toBeCloseTo(-(own[levels.length - 1 - level] ?? 0), 9);
+      expect(near.median(byTarget)).toBe(own[levels.indexOf(0.5)]);
+    }
+  });
+
   test('it is wide where the target is uncertain', () => {
     const width = (row: number): number => {
-      const quantiles = around.quantiles(binned.bins, row, -1);
+      const quantiles = quantilesOf(row);
       return (quantiles[levels.indexOf(0.9)] ?? 0) - (quantiles[levels.indexOf(0.1)] ?? 0);
     };
     const mean = (rows: number[]): number => rows.reduce((sum, row) => sum + width(row), 0) / rows.length;
