@@ -60,6 +60,8 @@ const stepCharacters = 65_536;
 /** One pass over a text that is known to be valid JSON: depth, members, texts and numbers. */
 function* check(text: string, overflow: NumberOverflow): Steps<void> {
   const open: (Set<string> | null)[] = [];
+  // Asked once of the whole text: most have none.
+  const isSuspect = mayBreakPair(text);
   let expectKey = false;
   let stepEnd = stepCharacters;
   for (let at = 0; at < text.length; at++) {
@@ -70,10 +72,9 @@ function* check(text: string, overflow: NumberOverflow): Steps<void> {
     const code = text.charCodeAt(at);
     if (code === codes.quote) {
       const end = endOfString(text, at);
-      const members = open.at(-1);
-      const token = text.slice(at, end + 1);
-      checkUnicode(token);
-      if (expectKey && members) noteMember(members, JSON.parse(token) as string);
+      if (isSuspect) checkUnicode(text.slice(at, end + 1));
+      const members = expectKey ? open.at(-1) : null;
+      if (members) noteMember(members, JSON.parse(text.slice(at, end + 1)) as string);
       expectKey = false;
       at = end;
     } else if (code === codes.openObject || code === codes.openArray) {
@@ -104,9 +105,13 @@ function noteMember(members: Set<string>, name: string): void {
 }
 
 /** Only an escape can bring in half of a surrogate pair: the bytes themselves were valid UTF-8. */
+function mayBreakPair(text: string): boolean {
+  return text.includes('\\u') || !text.isWellFormed();
+}
+
+/** Of a text in which some token may be suspect. */
 function checkUnicode(token: string): void {
-  const suspect = token.includes('\\u') || !token.isWellFormed();
-  if (suspect && !(JSON.parse(token) as string).isWellFormed())
+  if (mayBreakPair(token) && !(JSON.parse(token) as string).isWellFormed())
     throw new JsonError('has a text that is not valid Unicode', 'lone_surrogate');
 }
 

@@ -3,7 +3,7 @@
  * it can be computed for each step of the horizon ([data-processing §3.2]: no future target is ever read).
  */
 import type { Ground } from './ground.ts';
-import { median, WindowMeans } from './statistics.ts';
+import { medianOfFew, WindowMeans } from './statistics.ts';
 
 export interface Design {
   readonly names: readonly string[];
@@ -35,11 +35,49 @@ function attribute(sheet: Sheet, origin: string): void {
   while (sheet.origins.length < sheet.names.length) sheet.origins.push(origin);
 }
 
-function add(sheet: Sheet, name: string, value: (cell: number) => number): Float64Array {
+function newColumn(sheet: Sheet, name: string): Float64Array {
   const column = new Float64Array(sheet.count);
-  for (let row = 0; row < sheet.count; row++) column[row] = value(sheet.from + row);
   sheet.names.push(name);
   sheet.columns.push(column);
+  return column;
+}
+
+function add(sheet: Sheet, name: string, value: (cell: number) => number): Float64Array {
+  const column = newColumn(sheet, name);
+  for (let row = 0; row < sheet.count; row++) column[row] = value(sheet.from + row);
+  return column;
+}
+
+// The commonest columns are filled without a call for each cell.
+
+/** The values themselves, NaN outside of them. */
+function addValues(sheet: Sheet, name: string, values: Float64Array): Float64Array {
+  const column = newColumn(sheet, name);
+  for (let row = 0; row < sheet.count; row++) column[row] = values[sheet.from + row] ?? Number.NaN;
+  return column;
+}
+
+/** For each cell, the mean of (cell + after, cell + through]. */
+function addMeans(sheet: Sheet, name: string, windows: WindowMeans, after: number, through: number): void {
+  const column = newColumn(sheet, name);
+  for (let row = 0; row < sheet.count; row++)
+    column[row] = windows.mean(sheet.from + row + after, sheet.from + row + through);
+}
+
+/** What follows from the hour alone, which is the same each day except where clocks change. */
+function addHourly(
+  sheet: Sheet,
+  name: string,
+  { calendar, perDay }: Ground,
+  value: (hour: number) => number,
+): Float64Array {
+  const { hours } = calendar;
+  const column = newColumn(sheet, name);
+  for (let row = 0; row < sheet.count; row++) {
+    const hour = hours[sheet.from + row] ?? 0;
+    const isAsBefore = row >= perDay && hours[sheet.from + row - perDay] === hour;
+    column[row] = isAsBefore ? (column[row - perDay] as number) : value(hour);
+  }
   return column;
 }
 
@@ -55,11 +93,7 @@ function addTargetColumns(sheet: Sheet, ground: Ground): void {
     return value === undefined ? Number.NaN : value;
   };
   const lags = Array.from({ length: weekDays }, (_, index) => lagDays + index);
-  const recent = (cell: number): number[] => lags.map((days) => at(cell, days)).filter((value) => value === value);
-  add(sheet, 'week_median', (cell) => median(recent(cell)));
-  add(sheet, 'week_mean', (cell) => mean(recent(cell)));
-  add(sheet, 'week_low', (cell) => Math.min(...recent(cell)));
-  add(sheet, 'week_high', (cell) => Math.max(...recent(cell)));
+  addWeek(sheet, ground, lags);
   for (const days of lags) add(sheet, `lag_${days}d`, (cell) => at(cell, days));
   add(sheet, 'lag_14d', (cell) => (lagDays <= 14 ? at(cell, 14) : Number.NaN));
   const known = sample.count / perDay;
@@ -78,10 +112,33 @@ function addTargetColumns(sheet: Sheet, ground: Ground): void {
   const windows = new WindowMeans(filled);
   const newest = lagDays * perDay;
   const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
-  add(sheet, 'around_lag', (cell) => windows.mean(cell - newest - hour, cell - newest));
-  add(sheet, 'day_mean', (cell) => windows.mean(cell - newest - perDay, cell - newest));
-  add(sheet, 'week_level', (cell) => windows.mean(cell - newest - weekDays * perDay, cell - newest));
+  addMeans(sheet, 'around_lag', windows, -newest - hour, -newest);
+  addMeans(sheet, 'day_mean', windows, -newest - perDay, -newest);
+  addMeans(sheet, 'week_level', windows, -newest - weekDays * perDay, -newest);
   attribute(sheet, pastValues);
+}
+
+/** Of the known values at the same time of the days `lags` before: median, mean, least and greatest. */
+function addWeek(sheet: Sheet, { filled, perDay }: Ground, lags: readonly number[]): void {
+  const medians = newColumn(sheet, 'week_median');
+  const means = newColumn(sheet, 'week_mean');
+  const least = newColumn(sheet, 'week_low').fill(Number.POSITIVE_INFINITY);
+  const greatest = newColumn(sheet, 'week_high').fill(Number.NEGATIVE_INFINITY);
+  const known = new Float64Array(lags.length);
+  for (let row = 0; row < sheet.count; row++) {
+    let count = 0;
+    let sum = 0;
+    for (let index = 0; index < lags.length; index++) {
+      const value = filled[sheet.from + row - (lags[index] as number) * perDay] ?? Number.NaN;
+      if (value !== value) continue;
+      known[count++] = value;
+      sum += value;
+      if (value < (least[row] as number)) least[row] = value;
+      if (value > (greatest[row] as number)) greatest[row] = value;
+    }
+    means[row] = count === 0 ? Number.NaN : sum / count;
+    medians[row] = medianOfFew(known, count);
+  }
 }
 
 function mean(values: readonly number[]): number {
@@ -97,10 +154,10 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
     const name = ground.names[index] ?? '';
     const at = (cell: number): number => values[cell] ?? Number.NaN;
     const windows = new WindowMeans(values);
-    add(sheet, name, at);
-    add(sheet, `${name}.before`, (cell) => windows.mean(cell - 4 * hour, cell - hour));
-    add(sheet, `${name}.after`, (cell) => windows.mean(cell, cell + 3 * hour));
-    add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
+    addValues(sheet, name, values);
+    addMeans(sheet, `${name}.before`, windows, -4 * hour, -hour);
+    addMeans(sheet, `${name}.after`, windows, 0, 3 * hour);
+    addMeans(sheet, `${name}.day`, windows, -perDay, 0);
     if (lagDays <= lagDaysMax) add(sheet, `${name}.change`, (cell) => at(cell) - at(cell - lagDays * perDay));
     attribute(sheet, name);
   }
@@ -156,16 +213,19 @@ export function treeDesign(ground: Ground, light: readonly number[], from: numbe
 }
 
 function addCurves(sheet: Sheet, ground: Ground): void {
-  const { hours } = ground.calendar;
   const { dayClass } = ground;
-  const weekend = (cell: number): number => (dayClass[cell] === 0 ? 0 : 1);
+  const offOnly = (name: string, curve: Float64Array): void => {
+    const column = newColumn(sheet, name);
+    for (let row = 0; row < sheet.count; row++)
+      column[row] = (dayClass[sheet.from + row] === 0 ? 0 : 1) * (curve[row] as number);
+  };
   for (let wave = 1; wave <= 4; wave++) {
-    const turn = (cell: number): number => (2 * Math.PI * wave * (hours[cell] ?? 0)) / 24;
-    add(sheet, `sin_${wave}`, (cell) => Math.sin(turn(cell)));
-    add(sheet, `cos_${wave}`, (cell) => Math.cos(turn(cell)));
+    const turn = (hour: number): number => (2 * Math.PI * wave * hour) / 24;
+    const sine = addHourly(sheet, `sin_${wave}`, ground, (hour) => Math.sin(turn(hour)));
+    const cosine = addHourly(sheet, `cos_${wave}`, ground, (hour) => Math.cos(turn(hour)));
     if (wave > 2) continue;
-    add(sheet, `off_sin_${wave}`, (cell) => weekend(cell) * Math.sin(turn(cell)));
-    add(sheet, `off_cos_${wave}`, (cell) => weekend(cell) * Math.cos(turn(cell)));
+    offOnly(`off_sin_${wave}`, sine);
+    offOnly(`off_cos_${wave}`, cosine);
   }
 }
 
@@ -223,11 +283,11 @@ function addKnownColumns(sheet: Sheet, ground: Ground): void {
     const name = ground.names[index] ?? '';
     const windows = new WindowMeans(values);
     const middle = windows.mean(-1, sample.count - 1);
-    const at = (cell: number): number => values[cell] ?? Number.NaN;
-    add(sheet, name, at);
-    add(sheet, `${name}.square`, (cell) => (at(cell) - middle) ** 2);
-    add(sheet, `${name}.around`, (cell) => windows.mean(cell - 2 * hour, cell + hour));
-    add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
+    const own = addValues(sheet, name, values);
+    const squares = newColumn(sheet, `${name}.square`);
+    for (let row = 0; row < sheet.count; row++) squares[row] = ((own[row] as number) - middle) ** 2;
+    addMeans(sheet, `${name}.around`, windows, -2 * hour, hour);
+    addMeans(sheet, `${name}.day`, windows, -perDay, 0);
     attribute(sheet, name);
   }
 }

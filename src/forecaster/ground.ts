@@ -95,7 +95,8 @@ function isHolidayFlag(values: Float64Array, calendar: Calendar): boolean {
 }
 
 function dayClasses(calendar: Calendar, covariates: Columns, perDay: number): Uint8Array {
-  const classes = Uint8Array.from(calendar.weekday, (weekday) => (weekday === 6 ? 2 : weekday === 5 ? 1 : 0));
+  const classes = new Uint8Array(calendar.weekday.length);
+  for (let cell = 0; cell < classes.length; cell++) classes[cell] = Math.max(0, (calendar.weekday[cell] as number) - 4);
   for (const values of covariates) {
     if (!isHolidayFlag(values, calendar) || perDay === 0) continue;
     for (let cell = 0; cell < classes.length; cell++) if (values[cell] === 1) classes[cell] = 2;

@@ -21,9 +21,8 @@ export function onLocalTime(sample: Sample): LocalSample {
     return localMs(middleMs, timeZone) + 0.5 * cadenceMs;
   };
   const firstMs = local(0);
-  const cells = Int32Array.from({ length: count + horizon }, (_, cell) =>
-    Math.round((local(cell) - firstMs) / cadenceMs),
-  );
+  const cells = new Int32Array(count + horizon);
+  for (let cell = 0; cell < cells.length; cell++) cells[cell] = Math.round((local(cell) - firstMs) / cadenceMs);
   // Where the horizon begins in a repeated hour, history ends before it: one cell cannot be known and forecast.
   const localCount = Math.min(cells[count - 1] ?? 0, Math.min(...cells.subarray(count)) - 1) + 1;
   const localHorizon = Math.max(...cells.subarray(count)) + 1 - localCount;
@@ -48,14 +47,16 @@ export function onLocalTime(sample: Sample): LocalSample {
 function placed(values: Float64Array, cells: Int32Array, length: number): Float64Array {
   const sums = new Float64Array(length);
   const counts = new Uint8Array(length);
-  for (const [index, cell] of cells.entries()) {
+  for (let index = 0; index < cells.length; index++) {
+    const cell = cells[index] as number;
     const value = values[index] ?? Number.NaN;
     if (cell >= length || Number.isNaN(value)) continue;
-    sums[cell] = (sums[cell] ?? 0) + value;
-    counts[cell] = (counts[cell] ?? 0) + 1;
+    sums[cell] = (sums[cell] as number) + value;
+    counts[cell] = (counts[cell] as number) + 1;
   }
-  return sums.map((sum, cell) => {
-    const known = counts[cell] ?? 0;
-    return known === 0 ? Number.NaN : sum / known;
-  });
+  for (let cell = 0; cell < length; cell++) {
+    const known = counts[cell] as number;
+    sums[cell] = known === 0 ? Number.NaN : (sums[cell] as number) / known;
+  }
+  return sums;
 }

@@ -4,7 +4,7 @@
  */
 import type { Ground } from './ground.ts';
 import type { Sample } from './sample.ts';
-import { median } from './statistics.ts';
+import { medianOfFew } from './statistics.ts';
 
 /** Cells before a jump against whose median it is measured. */
 const cellsBefore = 4;
@@ -32,29 +32,32 @@ export function doubtedCells({ sample }: Ground, expected: Float64Array): number
 }
 
 function limitOf(misses: Float64Array, target: Float64Array, until: number): number {
-  const jumps: number[] = [];
+  const jumps = new Float64Array(Math.max(0, until - cellsBefore));
+  let known = 0;
   let low = Number.POSITIVE_INFINITY;
   let high = Number.NEGATIVE_INFINITY;
   for (let cell = cellsBefore; cell < until; cell++) {
     const jump = Math.abs((misses[cell] as number) - medianBefore(misses, cell));
     if (Number.isNaN(jump)) continue;
-    jumps.push(jump);
+    jumps[known++] = jump;
     low = Math.min(low, target[cell] as number);
     high = Math.max(high, target[cell] as number);
   }
-  jumps.sort((a, b) => a - b);
-  const ordinary = jumps[Math.floor(ordinaryShare * (jumps.length - 1))] ?? Number.POSITIVE_INFINITY;
+  const sorted = jumps.subarray(0, known).sort();
+  const ordinary = sorted[Math.floor(ordinaryShare * (known - 1))] ?? Number.POSITIVE_INFINITY;
   return Math.max(beyondOrdinary * ordinary, jumpMin * (high - low));
 }
 
+const before = new Float64Array(cellsBefore);
+
 /** Of the known cells right before one; NaN when there are none. */
 function medianBefore(misses: Float64Array, cell: number): number {
-  const found: number[] = [];
+  let count = 0;
   for (let at = Math.max(0, cell - cellsBefore); at < cell; at++) {
     const miss = misses[at] as number;
-    if (miss === miss) found.push(miss);
+    if (miss === miss) before[count++] = miss;
   }
-  return median(found);
+  return medianOfFew(before, count);
 }
 
 /** The sample with its newest `cells` missing. */

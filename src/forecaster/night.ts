@@ -43,7 +43,9 @@ const lightCorrelationMin = 0.7;
 /** Whether the target follows the sun: it rises and falls with a covariate that is zero at night, and need not be zero then itself. */
 export function followsLight({ sample, covariates }: Ground): boolean {
   return covariates.some((values) => {
-    const zeros = values.reduce((count, value) => count + (value <= 0 ? 1 : 0), 0) / values.length;
+    let dark = 0;
+    for (let cell = 0; cell < values.length; cell++) if ((values[cell] as number) <= 0) dark++;
+    const zeros = dark / values.length;
     return zeros >= darkShareMin && zeros <= darkShareMax && correlation(values, sample.target) >= lightCorrelationMin;
   });
 }

@@ -55,15 +55,18 @@ export function standardOf(columns: Columns, rows: Int32Array, weight: Float64Ar
   return { mean, scale };
 }
 
-/** Standardised row with a leading one; a missing cell counts as average. Values far outside are drawn in. */
-function fillRow(vector: Float64Array, columns: Columns, standard: Standard, row: number): void {
+/** A standardised cell; a missing one counts as average. Values far outside are drawn in. */
+function unitOf(value: number, mean: number, scale: number): number {
+  const unit = value === value ? (value - mean) * scale : 0;
+  return unit > 6 ? 6 : unit < -6 ? -6 : unit;
+}
+
+/** Standardised row with a leading one. */
+function fillRow(vector: Float64Array, columns: Columns, { mean, scale }: Standard, row: number): void {
   vector[0] = 1;
   for (let column = 0; column < columns.length; column++) {
     const value = (columns[column] as Float64Array)[row] as number;
-    let unit = value === value ? (value - (standard.mean[column] as number)) * (standard.scale[column] as number) : 0;
-    if (unit > 6) unit = 6;
-    else if (unit < -6) unit = -6;
-    vector[column + 1] = unit;
+    vector[column + 1] = unitOf(value, mean[column] as number, scale[column] as number);
   }
 }
 
@@ -179,7 +182,32 @@ function coefficients(moments: Moments, shape: RidgeShape, without: number): Flo
 }
 
 function slotsOf(hours: Float64Array, slotCount: number): Uint8Array {
-  return Uint8Array.from(hours, (hour) => Math.min(slotCount - 1, Math.floor((hour * slotCount) / 24)));
+  const slots = new Uint8Array(hours.length);
+  for (let row = 0; row < slots.length; row++)
+    slots[row] = Math.min(slotCount - 1, Math.floor(((hours[row] as number) * slotCount) / 24));
+  return slots;
+}
+
+/** The product of each row with the coefficients of its slot, column by column. */
+function productsOf(
+  columns: Columns,
+  standard: Standard,
+  betas: readonly Float64Array[],
+  slots: Uint8Array,
+): Float64Array {
+  const products = new Float64Array(slots.length);
+  for (let row = 0; row < products.length; row++) products[row] = betas[slots[row] as number]?.[0] as number;
+  for (let column = 0; column < columns.length; column++) {
+    const values = columns[column] as Float64Array;
+    const mean = standard.mean[column] as number;
+    const scale = standard.scale[column] as number;
+    const shares = Float64Array.from(betas, (beta) => beta[column + 1] as number);
+    for (let row = 0; row < products.length; row++)
+      products[row] =
+        (products[row] as number) +
+        unitOf(values[row] as number, mean, scale) * (shares[slots[row] as number] as number);
+  }
+  return products;
 }
 
 function product(x: Float64Array, beta: Float64Array): number {
@@ -210,13 +238,7 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
   const whole = coefficients(moments, { ...shape, penalties: [shape.penalties[best] as number] }, -1)[0] ?? [];
   return {
     outOfFold: outOfFold[best] as Float64Array,
-    predict(later, laterHours) {
-      const laterSlots = slotsOf(laterHours, shape.slots);
-      return Float64Array.from(laterHours, (_, row) => {
-        fillRow(x, later, standard, row);
-        return product(x, whole[laterSlots[row] as number] as Float64Array);
-      });
-    },
+    predict: (later, laterHours) => productsOf(later, standard, whole, slotsOf(laterHours, shape.slots)),
   };
 }
 

@@ -35,3 +35,18 @@ export function median(values: number[]): number {
     ? (values[middle] as number)
     : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
 }
+
+/** The median of the first `count` of a few values, which are reordered; NaN of none. */
+export function medianOfFew(values: Float64Array, count: number): number {
+  for (let at = 1; at < count; at++) {
+    const value = values[at] as number;
+    let place = at;
+    for (; place > 0 && (values[place - 1] as number) > value; place--) values[place] = values[place - 1] as number;
+    values[place] = value;
+  }
+  if (count === 0) return Number.NaN;
+  const middle = count >> 1;
+  return count % 2 === 1
+    ? (values[middle] as number)
+    : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
+}
