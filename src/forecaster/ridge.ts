@@ -223,7 +223,8 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
   const moments = momentsOf(columns, plan, standard, slots, shape.slots);
   const x = new Float64Array(moments.size);
   const outOfFold = shape.penalties.map(() => new Float64Array(plan.target.length).fill(Number.NaN));
-  for (let fold = 0; fold < plan.foldCount; fold++) {
+  // Without a single fold there are no rows left to fit.
+  for (let fold = 0; fold < plan.foldCount && plan.foldCount > 1; fold++) {
     const unseen = plan.rows.filter((row) => plan.fold[row] === fold);
     const found = coefficients(moments, shape, fold);
     for (const row of unseen) {
@@ -234,7 +235,7 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
       }
     }
   }
-  const best = leastError(outOfFold, plan);
+  const best = shape.penalties.length === 1 ? 0 : leastError(outOfFold, plan);
   const whole = coefficients(moments, { ...shape, penalties: [shape.penalties[best] as number] }, -1)[0] ?? [];
   return {
     outOfFold: outOfFold[best] as Float64Array,
