@@ -24,6 +24,8 @@ export interface NamedQuery<N extends string> {
   readonly name: string;
   readonly names: readonly N[];
   readonly build: HistoryQuery<N>;
+  /** Where a server may answer by column: how many there are. With few columns and thousands of rows that pays. */
+  readonly columns?: number;
 }
 
 /** The one value that a query gives, in place of a value that is known. */
