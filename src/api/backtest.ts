@@ -85,6 +85,7 @@ const answer = successOf(
         compared: count,
         equal: count,
         ratio: nullable(Type.Number()),
+        refused: count,
         differences: Type.Array(difference),
         causes: mapOf(count),
       }),

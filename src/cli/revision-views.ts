@@ -5,7 +5,7 @@ import type { ruleBacktest } from '../api/backtest.ts';
 import type { revisions } from '../api/revisions.ts';
 import type { ruleTemplates } from '../api/rule-templates.ts';
 import { printProperties, printTable } from './table.ts';
-import { painted, printable, type Terminal } from './terminal.ts';
+import { painted, printable, quantity, type Terminal } from './terminal.ts';
 
 type Data<S extends keyof typeof revisions> = Static<(typeof revisions)[S]['answer']>['data'];
 type Difference = Data<'difference'>;
@@ -61,10 +61,12 @@ export function printBacktest(terminal: Terminal, data: Static<typeof ruleBackte
       .join(', '),
     writes: data.writes
       .map(
-        ({ instance, point, counted, changes }) => `${instance}:A:${point} ${counted} times, ${changes.length} changes`,
+        ({ instance, point, counted, changes }) =>
+          `${instance}:A:${point} ${quantity(counted, 'time')}, ${quantity(changes.length, 'change')}`,
       )
       .join('; '),
     agreement: shared,
+    ...(agreement === null || agreement.refused === 0 ? {} : { refused: `a write in ${agreement.refused} of them` }),
     differences: agreement === null ? null : JSON.stringify(agreement.causes),
     first_divergence: divergence === null ? null : divergence.at,
     feedback: data.feedback.map(({ instance, point_type: kind, point }) => `${instance}:${kind}:${point}`).join(', '),

@@ -47,13 +47,19 @@ export function runRule(
 ): RuleRun {
   evaluateRule(rule, snapshot, state, plan);
   const actions: ActionRecord[] = [];
-  let failedActions = 0;
   if (plan.status === 'evaluated') {
-    for (let index = 0; index < plan.writeCount; index++) {
-      const action = isShadow ? shadowed(plan, index) : dispatch(rule, plan, index, snapshot, arbiter, port);
-      if (!action.success && action.reason !== 'outranked' && action.reason !== 'overridden') failedActions++;
-      actions.push(action);
-    }
+    for (let index = 0; index < plan.writeCount; index++)
+      actions.push(isShadow ? shadowed(plan, index) : dispatch(rule, plan, index, snapshot, arbiter, port));
+  }
+  return ruleRunOf(rule, plan, actions);
+}
+
+/** How a run went of whose plan this became. */
+export function ruleRunOf(rule: CompiledRule, plan: Plan, actions: readonly ActionRecord[]): RuleRun {
+  let failedActions = 0;
+  for (let index = 0; index < actions.length; index++) {
+    const { success, reason } = actions[index] as ActionRecord;
+    if (!success && reason !== 'outranked' && reason !== 'overridden') failedActions++;
   }
   const error = errorOf(rule, plan, failedActions);
   return { actions, error, outcome: outcomeOf(plan, error, actions.length) };

@@ -5,7 +5,7 @@
 import { timeLabel } from '../../base/timestamp.ts';
 import type { CompiledRule } from '../compile.ts';
 import type { Plan } from '../evaluate.ts';
-import type { RuleRun } from '../executor.ts';
+import { type RuleRun, ruleRunOf } from '../executor.ts';
 import type { ActionRecord, ExecutionRecord } from '../record.ts';
 import { trailOf, variableValues } from '../run-record.ts';
 
@@ -16,11 +16,10 @@ export type RecordedRun = Pick<
 >;
 
 /**
- * `no-run`: the simulation did not run then. `refused`: the recorded write met an override, a limit, another rule or a channel that
- * did not take it. `parameter`: a parameter had another value. `input`: an input had another value than the recorded series gives at that
+ * `no-run`: the simulation did not run then. `parameter`: a parameter had another value. `input`: an input had another value than the recorded series gives at that
  * moment. `memory`: a stateful function started without state at the beginning of the window. `unexplained`: none of these.
  */
-export type DifferenceCause = 'no-run' | 'refused' | 'parameter' | 'input' | 'memory' | 'unexplained';
+export type DifferenceCause = 'no-run' | 'parameter' | 'input' | 'memory' | 'unexplained';
 
 export interface AgreementDifference {
   readonly at: string;
@@ -35,6 +34,8 @@ export interface Agreement {
   readonly equal: number;
   /** Null where nothing was compared. */
   readonly ratio: number | null;
+  /** Of the runs compared, those of which an override, a limit, another rule or a channel refused or changed a write. */
+  readonly refused: number;
   /** The first ones. */
   readonly differences: readonly AgreementDifference[];
   /** By cause, all of them. */
@@ -54,6 +55,7 @@ export class AgreementCheck {
   readonly #causes: Partial<Record<DifferenceCause, number>> = {};
   #next = 0;
   #equal = 0;
+  #refused = 0;
 
   /** `recorded` by time; a simulated run belongs to a recorded one when they are at most `toleranceMs` apart. */
   constructor(rule: CompiledRule, recorded: readonly RecordedRun[], toleranceMs: number, differencesMax: number) {
@@ -78,6 +80,21 @@ export class AgreementCheck {
     }
   }
 
+  /**
+   * A simulated run with its writes taken as those of its recorded run were: what the site did with a write is no decision of the
+   * rule, so it is taken from the record, as the inputs are.
+   */
+  taken(atMs: number, run: RuleRun, plan: Plan): RuleRun {
+    const recorded = this.expected(atMs)?.actions_executed;
+    if (recorded === undefined || !recorded.some(wasMet)) return run;
+    const actions = run.actions.map((action, index) => {
+      const same = recorded[index];
+      return same !== undefined && wasMet(same) && isSame(askedOf(same), askedOf(action)) ? same : action;
+    });
+    return ruleRunOf(this.#rule, plan, actions);
+  }
+
+  /** `run` as `taken` gives it. */
   add(atMs: number, run: RuleRun, plan: Plan): void {
     for (let recorded = this.#recorded[this.#next]; recorded !== undefined; recorded = this.#recorded[this.#next]) {
       const distanceMs = atMs - Date.parse(recorded.started_at);
@@ -101,6 +118,7 @@ export class AgreementCheck {
       compared,
       equal: this.#equal,
       ratio: compared === 0 ? null : this.#equal / compared,
+      refused: this.#refused,
       differences: this.#differences,
       causes: this.#causes,
     };
@@ -112,6 +130,7 @@ export class AgreementCheck {
 
   #compare(recorded: RecordedRun, run: RuleRun, plan: Plan): void {
     const { path } = trailOf(this.#rule, plan);
+    if (recorded.actions_executed.some(wasMet)) this.#refused++;
     const pairs = [
       ['outcome', recorded.outcome, run.outcome],
       ['path', recorded.execution_path, path],
@@ -136,7 +155,6 @@ export class AgreementCheck {
     if (names.some((name) => this.#parameters.has(name) && computed[name] !== undefined)) return 'parameter';
     const reads = new Set(this.#rule.readPoints.map(({ name }) => name));
     if (names.some((name) => reads.has(name))) return 'input';
-    if (recorded.actions_executed.some(({ success, reason }) => !success || reason === 'limited')) return 'refused';
     return this.#rule.sites.length > 0 ? 'memory' : 'unexplained';
   }
 
@@ -144,6 +162,16 @@ export class AgreementCheck {
     this.#causes[difference.cause] = (this.#causes[difference.cause] ?? 0) + 1;
     if (this.#differences.length < this.#differencesMax) this.#differences.push(difference);
   }
+}
+
+/** Whether something outside the rule refused the write, or changed it. */
+function wasMet({ success, reason }: ActionRecord): boolean {
+  return success ? reason === 'limited' : reason !== 'not-finite' && reason !== 'out-of-range';
+}
+
+/** What a write asked for. */
+function askedOf({ node_id, instance, point, value }: ActionRecord) {
+  return { node_id, instance, point, value };
 }
 
 function writeOf({ node_id, instance, point, value, written, success }: ActionRecord) {

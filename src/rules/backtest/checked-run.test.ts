@@ -66,7 +66,14 @@ const runs = [recorded(0, 5), recorded(1000, 20), recorded(2000, 5)];
 
 describe('[rules §10.3] agreement', () => {
   test('runs that did what the recorded values say agree', () => {
-    expect(checked(runs, values)).toEqual({ compared: 3, equal: 3, ratio: 1, differences: [], causes: {} });
+    expect(checked(runs, values)).toEqual({
+      compared: 3,
+      equal: 3,
+      ratio: 1,
+      refused: 0,
+      differences: [],
+      causes: {},
+    });
   });
 
   test('the grid of runs begins at the first recorded one, and runs of one moment may be half a period apart', () => {
@@ -99,13 +106,46 @@ describe('[rules §10.3] agreement', () => {
       'parameter',
       recorded(1000, 20, { outcome: 'no_action', actions_executed: [], variable_values: { x: 20, limit: 30 } }),
     ],
-    ['refused', recorded(1000, 20, { actions_executed: [{ ...write, success: false, reason: 'overridden' }] })],
-    ['refused', recorded(1000, 20, { actions_executed: [{ ...write, written: 0.5, reason: 'limited' }] })],
     ['unexplained', recorded(1000, 20, { outcome: 'no_action', actions_executed: [] })],
   ])('cause: %s', (cause, run) => {
     // A value that differs matters only where it changes what the rule does.
     const low = values.map(([atMs, value]): Value => [atMs, cause === 'input' && value === 20 ? 5 : value]);
     expect(checked([recorded(0, 5), run], low)).toMatchObject({ equal: 1, causes: { [cause]: 1 } });
+  });
+
+  const overridden: ActionRecord = { ...write, success: false, reason: 'overridden' };
+  const offline: ActionRecord = { ...write, success: false, reason: 'offline' };
+
+  test.each([
+    ['an override', recorded(1000, 20, { actions_executed: [overridden] })],
+    [
+      'another rule',
+      recorded(1000, 20, { actions_executed: [{ ...overridden, reason: 'outranked', outranked_by: 2 }] }),
+    ],
+    ['a limit', recorded(1000, 20, { actions_executed: [{ ...write, written: 0.5, reason: 'limited' }] })],
+    ['a channel', recorded(1000, 20, { outcome: 'failed', actions_executed: [offline] })],
+  ])('what %s did with a write is no difference: the rule asked for the same', (_name, run) => {
+    const all = [recorded(0, 5), run, recorded(2000, 5)];
+    expect(checked(all, values)).toMatchObject({ compared: 3, equal: 3, refused: 1, causes: {} });
+  });
+
+  test('a refused write of another value is a difference, and so is one that the rule does not make', () => {
+    const other = recorded(1000, 20, { actions_executed: [{ ...overridden, value: 2 }] });
+    expect(checked([recorded(0, 5), other], values)).toMatchObject({
+      equal: 1,
+      refused: 1,
+      causes: { unexplained: 1 },
+    });
+    const more = recorded(1000, 20, { actions_executed: [overridden, { ...overridden, point: 2 }] });
+    expect(checked([recorded(0, 5), more], values)).toMatchObject({ equal: 1, causes: { unexplained: 1 } });
+  });
+
+  test('[rules §6.3] a run whose write no channel took starts no cooldown', () => {
+    const failing = { outcome: 'failed', actions_executed: [offline] } as const;
+    const runs = Array.from({ length: 10 }, (_, at) => recorded(at * 500, 20, failing));
+    const more = { cooldown_ms: 4000, trigger_config: '{"type":"interval","interval_ms":500}' };
+    const agreement = checked(runs, [[-500, 20]], undefined, 5000, more);
+    expect(agreement).toMatchObject({ compared: 10, equal: 10, refused: 10 });
   });
 
   test('cause: input, also where the recorded values were too old for the rule to come as far as its parameters', () => {

@@ -42,6 +42,7 @@ export class CheckedRun {
       fromMs: Date.parse(first.started_at),
       memories: memoriesAfter(compiled, first, parts.catalogue.timezone),
       seen: (atMs, index) => this.#seen(atMs, index),
+      taken: (atMs, run, plan) => this.#check.taken(atMs, run, plan),
       onRun: (atMs, run, plan) => this.#check.add(atMs, run, plan),
     });
   }

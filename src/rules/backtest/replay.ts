@@ -39,7 +39,7 @@ export function replay(parts: ReplayParts): BacktestResult {
   // Runs and evaluations belong together one by one: any distance is too far.
   const check = new AgreementCheck(running.compiled, recorded, 0, differencesMax);
   runOver(running, parts, (atMs, run, plan) => {
-    check.add(atMs, run, plan);
+    check.add(atMs, check.taken(atMs, run, plan), plan);
     divergence?.note('baseline', atMs, trailOf(running.compiled, plan).path, run);
   });
   const { isThinned, ...totals } = report.totals(pointsMax);

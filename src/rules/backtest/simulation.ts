@@ -47,6 +47,8 @@ export interface SimulationParts extends RunnableRule {
   readonly memories?: ReadonlyMap<number, readonly number[]>;
   /** A value that a run saw in place of the current one. */
   readonly seen?: (atMs: number, index: number) => number | undefined;
+  /** What became of the writes of a run, where that is known; without it all are accepted. */
+  readonly taken?: (atMs: number, run: RuleRun, plan: Plan) => RuleRun;
   /** The plan is filled again by the next run. */
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
 }
@@ -167,10 +169,11 @@ export class Simulation {
   #run(ruleId: number, dueAtMs: number, atMs: number): void {
     const snapshot = this.#snapshot;
     const plan = this.#plan;
-    const { seen } = this.#parts;
+    const { seen, taken } = this.#parts;
     const restore = seen === undefined ? null : this.#see(atMs, seen);
     this.#arbiter.beginCycle(snapshot);
-    const run = runRule(this.#parts.compiled, snapshot, this.#state, this.#arbiter, accepting, plan);
+    const accepted = runRule(this.#parts.compiled, snapshot, this.#state, this.#arbiter, accepting, plan);
+    const run = taken === undefined ? accepted : taken(atMs, accepted, plan);
     this.#evaluations++;
     this.#lastRunMs = atMs;
     this.#noteWindows(atMs);

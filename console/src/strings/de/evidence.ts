@@ -91,7 +91,6 @@ export const evidenceWords: typeof english = {
     },
     causeNames: {
       'no-run': 'nur eine von beiden lief',
-      refused: 'von der Anlage verweigert',
       parameter: 'anderer Parameter',
       input: 'anderer Wert gelesen',
       memory: 'Gedächtnis',
@@ -110,6 +109,7 @@ export const evidenceWords: typeof english = {
     evaluations: (count) => `${count} Auswertungen`,
     agreement: 'Übereinstimmung mit den aufgezeichneten Läufen',
     agreed: (share, equal, compared) => `${share} (${equal} von ${compared} Läufen)`,
+    refused: (count) => `Bei ${count} davon hat die Anlage einen Schreibvorgang verweigert oder geändert.`,
     noAgreement: 'Keine aufgezeichneten Läufe zum Vergleich.',
     causes: 'Ursachen der Unterschiede',
     at: 'Zeit',

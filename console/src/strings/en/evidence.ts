@@ -89,7 +89,6 @@ export const evidenceWords = {
     },
     causeNames: {
       'no-run': 'only one of the two ran',
-      refused: 'refused by the plant',
       parameter: 'another parameter',
       input: 'another value was read',
       memory: 'memory',
@@ -108,6 +107,7 @@ export const evidenceWords = {
     evaluations: (count: string) => `${count} evaluations`,
     agreement: 'Agreement with the recorded runs',
     agreed: (share: string, equal: string, compared: string) => `${share} (${equal} of ${compared} runs)`,
+    refused: (count: string) => `In ${count} of them the plant refused or changed a write.`,
     noAgreement: 'No recorded runs to compare with.',
     causes: 'Causes of differences',
     at: 'Time',
