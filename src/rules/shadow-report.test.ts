@@ -29,6 +29,24 @@ test('[rules §1.6] runs of one moment are compared by actuator and by node', ()
   });
 });
 
+test('[rules §1.6] a write that a limit changed is compared by what the rule asked for', () => {
+  const limited = (ms: number, value: number): ReportedRun => {
+    const asked = run(ms, value);
+    const [action] = asked.actions_executed;
+    return { ...asked, actions_executed: action === undefined ? [] : [{ ...action, written: 1, reason: 'limited' }] };
+  };
+  const report = shadowReport(
+    [run(0, 5), run(1000, 5), run(2000, 1)],
+    [limited(0, 5), limited(1000, 7), limited(2000, 7)],
+    100,
+  );
+  expect(report).toEqual({
+    compared: 3,
+    equal: 2,
+    differences: [{ at: at(1000), actuators: [{ instance: 4, point: 1, shadow: 5, live: 1 }], nodes: [] }],
+  });
+});
+
 test('[rules §1.6] runs pair up to the tolerance, each once', () => {
   expect(shadowReport([run(0, 1)], [run(100, 1)], 100).compared).toBe(1);
   expect(shadowReport([run(0, 1)], [run(101, 1)], 100).compared).toBe(0);

@@ -2,7 +2,7 @@
  * A rule in shadow beside the rule that commands [rules §1.6]: runs are paired by time, and compared by what each would have written, or
  * wrote, and by the nodes that each went through.
  */
-import type { ExecutionRecord } from './record.ts';
+import type { ActionRecord, ExecutionRecord } from './record.ts';
 
 export type ReportedRun = Pick<ExecutionRecord, 'started_at' | 'actions_executed' | 'execution_path'>;
 
@@ -57,19 +57,23 @@ export function shadowReport(
 function actuatorDifferences(shadow: ReportedRun, live: ReportedRun): ActuatorDifference[] {
   const [meant, done] = [writesOf(shadow), writesOf(live)];
   return [...new Set([...meant.keys(), ...done.keys()])].flatMap((key) => {
-    const [one, other] = [meant.get(key) ?? null, done.get(key) ?? null];
+    const [one, other] = [meant.get(key), done.get(key)];
     const [instance = 0, point = 0] = key.split(':').map(Number);
-    return one === other ? [] : [{ instance, point, shadow: one, live: other }];
+    // A limit would have changed what the rule in shadow writes, too.
+    const isAsAsked = other?.reason === 'limited' && one?.value === other.value;
+    const isSame = isAsAsked || valueOf(one) === valueOf(other);
+    return isSame ? [] : [{ instance, point, shadow: valueOf(one), live: valueOf(other) }];
   });
 }
 
-/** The value that was accepted; else the one that was asked for, which another authority refused. */
-function writesOf({ actions_executed: actions }: ReportedRun): ReadonlyMap<string, number | null> {
-  return new Map(
-    actions
-      .filter(({ point_type: kind }) => kind === 'action')
-      .map(({ instance, point, written, value }) => [`${instance}:${point}`, written ?? value]),
-  );
+function writesOf({ actions_executed: actions }: ReportedRun): ReadonlyMap<string, ActionRecord> {
+  const written = actions.filter(({ point_type: kind }) => kind === 'action');
+  return new Map(written.map((action) => [`${action.instance}:${action.point}`, action]));
+}
+
+/** The value that was accepted; else the one that was asked for, which another authority refused; null without a write. */
+function valueOf(action: ActionRecord | undefined): number | null {
+  return action?.written ?? action?.value ?? null;
 }
 
 function oneSided(one: readonly string[], other: readonly string[]): string[] {
