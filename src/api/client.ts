@@ -203,7 +203,7 @@ function wellFormed(name: string, value: string): string {
   return value;
 }
 
-/** A value that cannot stand in the URL, told as the service tells of one that it refuses. */
+/** The error for a value that a URL cannot carry, in the form of the service's own. */
 function unsendable(name: string, reason: string): ApiError {
   return new ApiError({
     code: 'invalid-input',

@@ -1,6 +1,6 @@
-/** Lines of a file that are wrong in one way: a file of any size is named in one line of text. */
+/** Numbers of the wrong lines of a file, in one line of text however many there are. */
 
-/** Numbers that are named; the others are counted. */
+/** How many are named; the others are counted. */
 const namedMax = 10;
 
 export class LineNumbers {

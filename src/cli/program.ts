@@ -133,7 +133,7 @@ function wrongUsage({ message, code }: CommanderError, elsewhere: readonly strin
   return new CommandError(`${text}${meant}; add --help for usage`, exitCodes.notConfirmed);
 }
 
-/** The commands that end in a word that is none where it stands: `setpoint pull` for `rules pull`. */
+/** Commands elsewhere in the program with the word that is unknown here: `setpoint pull` for `rules pull`. */
 function elsewhere({ commands }: Command, [first, second]: readonly string[]): readonly string[] {
   const word = commands.some((group) => group.name() === first) ? second : first;
   return commands

@@ -54,7 +54,7 @@ export function runRule(
   return ruleRunOf(rule, plan, actions);
 }
 
-/** How a run went of whose plan this became. */
+/** The result of a run whose plan led to these actions. */
 export function ruleRunOf(rule: CompiledRule, plan: Plan, actions: readonly ActionRecord[]): RuleRun {
   let failedActions = 0;
   for (let index = 0; index < actions.length; index++) {

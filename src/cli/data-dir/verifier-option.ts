@@ -11,8 +11,8 @@ export async function verifierOf(vkey: string, type: KeyType, option: string): P
 }
 
 /**
- * The public key that a trail is believed with, in base64url as checkpoints name it; also from what `audit key` prints. A key that is
- * none would otherwise look like evidence against the trail.
+ * The public key that a trail is believed with, in base64url as checkpoints name it; also taken as `audit key` prints it. Text
+ * that is not a key would otherwise look like evidence against the trail.
  */
 export async function believedKey(given: string): Promise<string> {
   if (isPublicKey(given)) return given;

@@ -87,8 +87,8 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
 }
 
 /**
- * A query of numbers, each column as the bytes of its doubles in the order of the rows: a row by itself takes this process ten times as
- * much work. NULL is NaN, which no table holds.
+ * A query of numbers, each column as the bytes of its doubles in the order of the rows: parsing each row takes this process ten times
+ * as much work. NULL is NaN, which no table holds.
  */
 function byColumn(query: string, columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `c${index}`);

@@ -86,10 +86,10 @@ export class AgreementCheck {
    */
   taken(atMs: number, run: RuleRun, plan: Plan): RuleRun {
     const recorded = this.expected(atMs)?.actions_executed;
-    if (recorded === undefined || !recorded.some(wasMet)) return run;
+    if (recorded === undefined || !recorded.some(wasOverruled)) return run;
     const actions = run.actions.map((action, index) => {
       const same = recorded[index];
-      return same !== undefined && wasMet(same) && isSame(askedOf(same), askedOf(action)) ? same : action;
+      return same !== undefined && wasOverruled(same) && isSame(askedOf(same), askedOf(action)) ? same : action;
     });
     return ruleRunOf(this.#rule, plan, actions);
   }
@@ -130,7 +130,7 @@ export class AgreementCheck {
 
   #compare(recorded: RecordedRun, run: RuleRun, plan: Plan): void {
     const { path } = trailOf(this.#rule, plan);
-    if (recorded.actions_executed.some(wasMet)) this.#refused++;
+    if (recorded.actions_executed.some(wasOverruled)) this.#refused++;
     const pairs = [
       ['outcome', recorded.outcome, run.outcome],
       ['path', recorded.execution_path, path],
@@ -165,7 +165,7 @@ export class AgreementCheck {
 }
 
 /** Whether something outside the rule refused the write, or changed it. */
-function wasMet({ success, reason }: ActionRecord): boolean {
+function wasOverruled({ success, reason }: ActionRecord): boolean {
   return success ? reason === 'limited' : reason !== 'not-finite' && reason !== 'out-of-range';
 }
 
