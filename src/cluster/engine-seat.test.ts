@@ -215,7 +215,7 @@ describe('the engine of a leader', () => {
     expect(starts).toBe(0);
   });
 
-  test('[points §9] the leader is told that a parameter changed, and reads its value itself; a change that is under way does not block itself at a takeover', async () => {
+  test('[points §9] told of a changed parameter, the leader reads its value itself; a change in progress does not wait for itself at a takeover', async () => {
     const changing = parameters.renew((inForce) => seat.takeStored(inForce));
     await settle();
     expect([announced, sent.splice(0)]).toMatchObject([

@@ -98,7 +98,7 @@ export function rankingOf({ plan }: Pick<Forest, 'plan'>, value: Float64Array): 
  */
 export class Neighbourhood {
   readonly #forest: Forest;
-  /** By row; 0 for rows that are no neighbours. */
+  /** By row; 0 for all rows but the neighbours. */
   readonly #weights: Float64Array;
   readonly #neighbours: Int32Array;
   readonly #places: Int32Array;

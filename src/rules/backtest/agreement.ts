@@ -16,8 +16,9 @@ export type RecordedRun = Pick<
 >;
 
 /**
- * `no-run`: the simulation did not run then. `parameter`: a parameter had another value. `input`: an input had another value than the recorded series gives at that
- * moment. `memory`: a stateful function started without state at the beginning of the window. `unexplained`: none of these.
+ * `no-run`: the simulation did not run then. `parameter`: a parameter had another value. `input`: an input had another value than the
+ * recorded series gives at that moment. `memory`: a stateful function started without state at the beginning of the window.
+ * `unexplained`: none of these.
  */
 export type DifferenceCause = 'no-run' | 'parameter' | 'input' | 'memory' | 'unexplained';
 
