@@ -177,7 +177,8 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
       }
       const answered = page.waitForResponse((response) => response.url().endsWith('/backtest'));
       await panel.getByRole('button', { name: 'Run backtest' }).click();
-      await (await answered).finished();
+      await answered;
+      await panel.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
       return await result.getByTestId('agreement').innerText();
     };
     await expect.poll(agreement, { timeout: 60_000, interval: 1000 }).toMatch(/^100 % \(\d+ of \d+ runs\)$/);
