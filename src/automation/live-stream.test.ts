@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { StreamSocket } from '../api/live-stream.ts';
+import { closeCodes } from '../api/live-stream.ts';
 import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
@@ -72,12 +73,16 @@ function setup(
   const watched: number[][] = [];
   const followed: string[][] = [];
   const pushes: ((values: readonly object[]) => boolean)[] = [];
-  const sessions = new Map<string, StreamSubject>();
+  const sessions = new Map<string, StreamSubject | Fault>();
   const stream = createLiveStream({
     clock,
     log: silentLog,
     limits: { ...automationLimits, ...limits },
-    authenticateSession: async (cookie) => sessions.get(cookie) ?? null,
+    async authenticateSession(cookie) {
+      const found = sessions.get(cookie) ?? null;
+      if (found instanceof Fault) throw found;
+      return found;
+    },
     authenticate: (token) => Promise.resolve(token === 'good' ? subject : null),
     watch: (ids) => void watched.push([...ids]),
     feeds: {
@@ -313,6 +318,30 @@ describe('[rules §8] live stream', () => {
     stranger.say({ type: 'authenticate' });
     await settle();
     expect(stranger.closed?.code).toBe(4001);
+  });
+
+  test('[identity §9] a session that is suspended reads nothing: its stream ends, and a new one is told to try again', async () => {
+    const { clock, stream, sessions } = setup();
+    const away = new Fault('provider-unavailable', 'away');
+    sessions.set('cookie', { mayRead: true, expiresAtMs: null });
+    const connected = async (): Promise<TestSocket> => {
+      const socket = Object.assign(testSocket(), { session: 'cookie' });
+      stream.connect(socket);
+      socket.say({ type: 'authenticate' });
+      await settle();
+      return socket;
+    };
+    const socket = await connected();
+    expect(socket.sent).toEqual([{ type: 'authenticated' }]);
+    sessions.set('cookie', away);
+    clock.advance(sessionCheckMs);
+    await settle();
+    const again = await connected();
+    for (const { closed } of [socket, again])
+      expect(closed).toMatchObject({ code: closeCodes.busy, reason: 'try again' });
+    expect(again.sent).toEqual([]);
+    sessions.set('cookie', { mayRead: true, expiresAtMs: null });
+    expect((await connected()).sent).toEqual([{ type: 'authenticated' }]);
   });
 
   test('a binary message is refused', async () => {

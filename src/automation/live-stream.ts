@@ -163,7 +163,11 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         })
         .catch((error: unknown) => {
           log.warn('cannot check who reads a live stream', { error: String(error) });
-          if (client.state === 'open') lookAgain(client, who);
+          if (client.state !== 'open') return;
+          // A suspended session reads nothing; the client connects again.
+          if (error instanceof Fault && error.code === 'provider-unavailable')
+            end(client, closeCodes.busy, 'try again');
+          else lookAgain(client, who);
         });
     });
   };

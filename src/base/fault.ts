@@ -46,6 +46,7 @@ export const faultKinds = {
   'storage-unavailable': kind(503, true),
   'source-unavailable': kind(503, true),
   'engine-unavailable': kind(503, true),
+  'provider-unavailable': kind(503, true),
   'processing-unavailable': kind(503, true),
   'deadline-exceeded': kind(504, true),
 } as const satisfies Record<string, FaultKind>;

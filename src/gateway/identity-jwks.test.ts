@@ -6,7 +6,7 @@ import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Log, LogFields } from '../base/log.ts';
 import { silentLog } from '../base/log.ts';
-import { simulatedClock } from '../testing/simulated-clock.ts';
+import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
 import { createIdentity, type Identity } from './identity.ts';
 import { identityConfig } from './identity-config.ts';
 import { gatewayLimits } from './limits.ts';
@@ -39,11 +39,13 @@ describe('[identity §1] an identity provider through JWKS', () => {
   let asked: number;
   let answer: (response: ServerResponse) => void;
   let warnings: string[];
+  let clock: SimulatedClock;
 
   beforeEach(async () => {
     keys = [];
     asked = 0;
     warnings = [];
+    clock = simulatedClock(nowSeconds * 1000);
     answer = (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
     provider = createServer((_request, response) => {
@@ -70,13 +72,24 @@ describe('[identity §1] an identity provider through JWKS', () => {
       }),
       key: generateKeyPairSync('ed25519'),
       site: { tenantId: 't', projectId: 'p' },
-      clock: simulatedClock(nowSeconds * 1000),
+      clock,
       log,
       limits: { ...gatewayLimits, ...limits },
     });
   }
   const accepted = async (of: Identity, token: string): Promise<boolean> =>
     (await of.authenticate(`Bearer ${token}`)) !== null;
+
+  /** Not accepted, but not refused either: its holder must not be asked to sign in again. */
+  const unchecked = async (of: Identity, token: string): Promise<void> => {
+    const unavailable = {
+      code: 'provider-unavailable',
+      status: 503,
+      retryable: true,
+      retryAfterMs: expect.any(Number),
+    };
+    await expect(of.authenticate(`Bearer ${token}`)).rejects.toMatchObject(unavailable);
+  };
 
   test.each([rsa('r'), ec('e'), ed('d')])('$alg is taken, and the key set is read once', async (key) => {
     keys = [jwk(rsa('other')), jwk(key)];
@@ -191,9 +204,10 @@ describe('[identity §1] an identity provider through JWKS', () => {
     const key = ed('d');
     answer = bad;
     const of = identity();
-    expect(await accepted(of, await signed(key))).toBe(false);
+    await unchecked(of, await signed(key));
     expect(warnings).toHaveLength(1);
     // It is back: the next call is served.
+    clock.advance(gatewayLimits.provider_retry_ms);
     keys = [jwk(key)];
     answer = (response) => response.end(JSON.stringify({ keys }));
     expect(await accepted(of, await signed(key))).toBe(true);
@@ -209,14 +223,14 @@ describe('[identity §1] an identity provider through JWKS', () => {
     answer = (response) => response.end(body(4096));
     expect(await accepted(identity({ jwks_bytes: 4096 }), await signed(key))).toBe(true);
     answer = (response) => response.end(body(4097));
-    expect(await accepted(identity({ jwks_bytes: 4096 }), await signed(key))).toBe(false);
+    await unchecked(identity({ jwks_bytes: 4096 }), await signed(key));
     expect(warnings).toHaveLength(1);
   });
 
   test('a provider that never answers: nobody, within jwks_timeout_ms', async () => {
     answer = () => undefined;
     const began = performance.now();
-    expect(await accepted(identity({ jwks_timeout_ms: 100 }), await signed(ed('d')))).toBe(false);
+    await unchecked(identity({ jwks_timeout_ms: 100 }), await signed(ed('d')));
     expect(performance.now() - began).toBeLessThan(2000);
     expect(warnings).toHaveLength(1);
   });
@@ -224,8 +238,51 @@ describe('[identity §1] an identity provider through JWKS', () => {
   test('a provider that is not there: nobody', async () => {
     const of = identity();
     provider.close();
-    expect(await accepted(of, await signed(ed('d')))).toBe(false);
+    await unchecked(of, await signed(ed('d')));
     expect(warnings).toHaveLength(1);
+  });
+
+  test('a provider that is away is not asked again for `provider_retry_ms`, at its edge', async () => {
+    const key = ed('d');
+    keys = [jwk(key)];
+    const of = identity({ provider_retry_ms: 2000 });
+    answer = (response) => response.writeHead(502).end();
+    await unchecked(of, await signed(key));
+    clock.advance(1999);
+    await unchecked(of, await signed(key));
+    expect([asked, warnings.length]).toEqual([1, 1]);
+    clock.advance(1);
+    await unchecked(of, await signed(key));
+    expect([asked, warnings.length]).toEqual([2, 2]);
+  });
+
+  test('while the provider is away, its keys remain valid for `provider_grace_ms` behind their age, at its edge', async () => {
+    const [key, other] = [ed('d'), ed('other')];
+    keys = [jwk(key)];
+    const withGrace = identity({ jwks_max_age_ms: 0, provider_grace_ms: 60_000, provider_retry_ms: 1000 });
+    const without = identity({ jwks_max_age_ms: 0 });
+    for (const each of [withGrace, without]) expect(await accepted(each, await signed(key))).toBe(true);
+    answer = (response) => response.destroy();
+    await unchecked(without, await signed(key));
+    clock.advance(1000);
+    // A good token counts, a bad one does not.
+    for (let again = 0; again < 2; again++) {
+      expect(await accepted(withGrace, await signed(key, { ...good, exp: nowSeconds + 600 }))).toBe(true);
+      expect(await accepted(withGrace, await signed(other))).toBe(false);
+      expect(await accepted(withGrace, await signed(key, { ...good, exp: nowSeconds - 6 }))).toBe(false);
+    }
+    const late = await signed(key, { ...good, exp: nowSeconds + 600 });
+    clock.advance(58_999);
+    expect(await accepted(withGrace, late)).toBe(true);
+    clock.advance(1);
+    await unchecked(withGrace, late);
+    // The grace begins again with each set that is read.
+    answer = (response) => response.end(JSON.stringify({ keys }));
+    clock.advance(1000);
+    expect(await accepted(withGrace, late)).toBe(true);
+    answer = (response) => response.destroy();
+    clock.advance(59_999);
+    expect(await accepted(withGrace, late)).toBe(true);
   });
 
   test('a bad token is not the provider’s trouble', async () => {

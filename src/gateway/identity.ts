@@ -4,25 +4,17 @@
  * the same from outside.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import {
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type FetchImplementation,
-  type JWTPayload,
-  jwtVerify,
-  SignJWT,
-} from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Permission, Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
-import { exchange } from '../egress/exchange.ts';
-import { isLoopbackHost, systemResolve } from '../egress/pinned-address.ts';
 import type { BearerConfig, IdentityConfig } from './identity-config.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { SigningKey } from './local-keys.ts';
+import { ProviderKeys, type ProviderKeysParts } from './provider-keys.ts';
 import { type Role, type RoleClaim, roleOf } from './roles.ts';
 import { rememberVerified, type Verify } from './verified-tokens.ts';
 
@@ -47,8 +39,8 @@ export const tokenLifetimeSecondsMaximum = 30 * 86_400;
 
 export interface Identity {
   /**
-   * The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. Rejects if it cannot be checked
-   * whether a valid token was revoked.
+   * The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. Rejects if it cannot be checked:
+   * the provider is away, or it is not known which tokens were revoked.
    */
   authenticate(authorization: string | undefined): Promise<Subject | null>;
   /** As `authenticate`, of a bare token; also tells when it expires, in wall milliseconds. */
@@ -83,15 +75,7 @@ export interface IdentityParts {
   readonly session: (cookie: string) => Promise<Authenticated | null>;
   /** Whether a token that is good otherwise counts no more. */
   readonly isRevoked: (claims: TokenClaims) => Promise<boolean>;
-  readonly limits: Pick<
-    GatewayLimits,
-    | 'jwks_timeout_ms'
-    | 'jwks_refresh_ms'
-    | 'jwks_max_age_ms'
-    | 'jwks_bytes'
-    | 'verified_tokens_max'
-    | 'verified_token_ms'
-  >;
+  readonly limits: ProviderKeysParts['limits'] & Pick<GatewayLimits, 'verified_tokens_max' | 'verified_token_ms'>;
 }
 
 export function createIdentity(parts: IdentityParts): Identity {
@@ -129,14 +113,12 @@ export function createIdentity(parts: IdentityParts): Identity {
       parts.log.info('token refused', { reason });
       return null;
     };
+    // If a token cannot be checked now, it is not refused: its holder would be asked to sign in again.
     const known = await verifiedSubject(token).catch((error: unknown) => {
-      // A key set that cannot be had is one more reason to refuse, but one that the operator has to know.
-      if (config.jwt.kind === 'jwks' && isProviderTrouble(error))
-        parts.log.warn('cannot read the key set of the identity provider', { err: error });
+      if (error instanceof Fault) throw error;
       return error instanceof errors.JOSEError ? error.code : 'not verified';
     });
     if (typeof known === 'string') return refused(known);
-    // If that cannot be checked now, the token is not refused: its holder would be asked to sign in again.
     const { claims, ...authenticated } = known;
     return (await parts.isRevoked(claims)) ? refused('revoked') : authenticated;
   };
@@ -150,14 +132,7 @@ export function createIdentity(parts: IdentityParts): Identity {
   };
 }
 
-/** Anything but a token that was looked at and found bad. */
-function isProviderTrouble(error: unknown): boolean {
-  if (!(error instanceof errors.JOSEError)) return true;
-  return error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid || error.code === generic;
-}
-const generic = errors.JOSEError.code;
-
-function verifier({ config: { jwt }, key, clock, limits }: IdentityParts): Verify {
+function verifier({ config: { jwt }, key, clock, log, limits }: IdentityParts): Verify {
   const common = () => ({
     clockTolerance: toleranceSeconds,
     currentDate: new Date(clock.wallMs()),
@@ -173,45 +148,13 @@ function verifier({ config: { jwt }, key, clock, limits }: IdentityParts): Verif
       return async (token) => (await jwtVerify(token, jwt.secret, { ...common(), ...options })).payload;
     }
     case 'jwks': {
-      const keys = createRemoteJWKSet(jwt.url, {
-        timeoutDuration: limits.jwks_timeout_ms,
-        cooldownDuration: limits.jwks_refresh_ms,
-        cacheMaxAge: limits.jwks_max_age_ms,
-        [customFetch]: boundedFetch(limits, clock),
-      });
-      const options = { algorithms: ['RS256', 'ES256', 'EdDSA'], issuer: jwt.issuer, audience: jwt.audience };
-      return async (token) => (await jwtVerify(token, keys, { ...common(), ...options })).payload;
+      const { url, issuer, audience } = jwt;
+      const options = () => ({ ...common(), algorithms: ['RS256', 'ES256', 'EdDSA'], issuer, audience });
+      return new ProviderKeys({ url, options, clock, log, limits }).verify;
     }
     case 'local':
       return async (token) => (await jwtVerify(token, key.publicKey, { ...common(), algorithms: ['EdDSA'] })).payload;
   }
-}
-
-/** The key set of a provider, no larger than the limit: what else it sends is not read. */
-function boundedFetch(limits: IdentityParts['limits'], clock: Clock): FetchImplementation {
-  return async (address, { headers, signal }) => {
-    const url = new URL(address);
-    const ended = await exchange(
-      {
-        url,
-        boundary: isLoopbackHost(url.hostname) ? 'local' : 'remote',
-        method: 'GET',
-        headers: Object.fromEntries(headers),
-        body: null,
-        connectTimeoutMs: limits.jwks_timeout_ms,
-        requestTimeoutMs: limits.jwks_timeout_ms,
-        wanted: () => ({ maxBytes: limits.jwks_bytes, longer: 'refused' }),
-      },
-      { clock, resolve: systemResolve },
-      signal,
-    );
-    if (ended.end !== 'answer') throw new errors.JWKSInvalid(`the key set could not be read: ${ended.end}`);
-    const { status, body, contentType } = ended.answer;
-    return new Response(Buffer.from(body), {
-      status,
-      headers: { 'content-type': contentType ?? 'application/json' },
-    });
-  };
 }
 
 /** Someone with a role at this site. */

@@ -41,6 +41,12 @@ export const gatewayLimitsSchema = strict({
   sign_in_names_max: limit(10_000, [10, 1_000_000], 'names whose failed sign-ins are remembered'),
   sign_in_waiting_max: limit(20, [1, 1000], 'sign-ins with a password that wait for one another'),
   provider_timeout_ms: limit(5000, [100, 60_000], 'time that the provider people sign in with has for an answer'),
+  provider_retry_ms: limit(5000, [0, 60_000], 'how long a provider that is away is not asked again'),
+  provider_grace_ms: limit(
+    0,
+    [0, 86_400_000],
+    'how long sessions and keys of a provider remain valid while it is away',
+  ),
   trusted_proxies: Type.Array(Type.String({ minLength: 1 }), {
     maxItems: 64,
     default: [],

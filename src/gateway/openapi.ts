@@ -297,7 +297,7 @@ function failuresOf(capability: Capability): FaultCode[] {
       : []),
     ...(capability.body === null ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
     ...(capability.confirmation === 'never' ? [] : (['confirmation-required'] as const)),
-    ...(takesToken ? (['rate-limited'] as const) : []),
+    ...(takesToken ? (['rate-limited', 'provider-unavailable'] as const) : []),
     ...(capability.audit === 'required' ? (['audit-unavailable'] as const) : []),
     ...(capability.name === 'platform.ready' ? (['not-ready'] as const) : []),
   ];

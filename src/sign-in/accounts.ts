@@ -47,23 +47,21 @@ export class Accounts {
   async reset(name: string): Promise<string> {
     const { store, clock } = this.#parts;
     await store.putAccount({ ...(await this.#known(name)), disabled: false, password: null });
-    await this.#endAll(name);
+    await this.#revokeAll(name);
     await store.clearFailures(name);
     return issueCode(store, name, clock.wallMs());
   }
 
   /** The account signs in no more; its sessions end, and its tokens count no more. */
   async disable(name: string): Promise<void> {
-    const { store } = this.#parts;
-    await store.putAccount({ ...(await this.#known(name)), disabled: true });
-    await this.#endAll(name);
+    await this.#parts.store.putAccount({ ...(await this.#known(name)), disabled: true });
+    await this.#revokeAll(name);
   }
 
-  /** Sessions of the account, and tokens that were issued in its name. */
-  async #endAll(name: string): Promise<void> {
+  /** Sessions and tokens in the name of the account. */
+  #revokeAll(name: string): Promise<void> {
     const { store, clock } = this.#parts;
-    await store.removeSessionsOf(name);
-    await store.revoke({ kind: 'subject', value: name, revokedMs: clock.wallMs() });
+    return store.revoke({ kind: 'subject', value: name, revokedMs: clock.wallMs() });
   }
 
   /** The account that a code gives a password to; null for a code that is not good. */

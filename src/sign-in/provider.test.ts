@@ -31,7 +31,7 @@ async function providerAt(answer: RequestListener): Promise<Provider> {
 describe('[identity §9] a provider in trouble', () => {
   test('`provider_timeout_ms`: one that does not answer is away, for a sign-in and for a refresh', async () => {
     const provider = await providerAt(() => undefined);
-    await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'source-unavailable' });
+    await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'provider-unavailable' });
     expect(await provider.refresh('token')).toBe('away');
     expect(await provider.endSessionUrl()).toBeNull();
     expect(await provider.finish(new URL('http://127.0.0.1/session/callback?code=x&state=y'), 'a.b.c')).toBeNull();
@@ -50,7 +50,7 @@ describe('[identity §9] a provider in trouble', () => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata));
       else response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
     });
-    await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'source-unavailable' });
+    await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'provider-unavailable' });
     isBack = true;
     const { location, secret } = await provider.begin('http://127.0.0.1:8080');
     expect(new URL(location).searchParams.get('redirect_uri')).toBe('http://127.0.0.1:8080/session/callback');

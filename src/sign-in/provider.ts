@@ -148,7 +148,7 @@ export class Provider {
     } catch (error) {
       this.#discovered = undefined;
       this.#parts.log.warn('cannot reach the provider that people sign in with', { error: reasonOf(error) });
-      throw new Fault('source-unavailable', 'the provider that people sign in with cannot be reached; try again', {
+      throw new Fault('provider-unavailable', 'the provider that people sign in with cannot be reached; try again', {
         cause: error,
       });
     }
@@ -156,7 +156,7 @@ export class Provider {
 
   async #inTime<T extends object>(work: Promise<T>): Promise<T> {
     const answer = await withTimeout(this.#parts.clock, this.#parts.limits.provider_timeout_ms, work);
-    if (answer === undefined) throw new Fault('source-unavailable', 'the provider did not answer in time');
+    if (answer === undefined) throw new Fault('provider-unavailable', 'the provider did not answer in time');
     return answer;
   }
 }

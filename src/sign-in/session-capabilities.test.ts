@@ -21,7 +21,7 @@ import { issueCode, passwordCodeMs, signInCodeMs } from './codes.ts';
 import { passwordLengthMax, passwordLengthMin, storedPassword } from './password.ts';
 import { seal, unseal } from './seal.ts';
 import { sessionCapabilities } from './session-capabilities.ts';
-import { Sessions } from './sessions.ts';
+import { type Refresh, Sessions } from './sessions.ts';
 import { createSignInStore, type SignInStore } from './store/sign-in-store.ts';
 import { userCapabilities } from './user-capabilities.ts';
 
@@ -42,12 +42,12 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
   const locked: AuditEntry[] = [];
 
   const newLink = (): Promise<string> => issueCode(store, null, clock.wallMs());
-  const start = async (limits: Partial<GatewayLimits> = {}): Promise<void> => {
+  const start = async (limits: Partial<GatewayLimits> = {}, refresh: Refresh | null = null): Promise<void> => {
     clock = simulatedClock(wallMs);
     const all = { ...gatewayLimits, ...limits };
     const audit = { append: async (entry: AuditEntry) => ({ eventId: '', sequence: locked.push(entry), hash: '' }) };
     accounts = new Accounts({ store, clock, limits: all, audit, log: silentLog });
-    sessions = new Sessions({ store, site: testSite, clock, limits: all, refresh: null, seal, unseal });
+    sessions = new Sessions({ store, site: testSite, clock, limits: all, refresh, seal, unseal });
     const own = { store, accounts, sessions, site: testSite, clock, limits: all, endSessionUrl: null };
     const capabilities = sessionCapabilities({ ...own, key: signingKey(folder) });
     open = capabilities.find(({ descriptor }) => descriptor.name === 'identity.token.issue');
@@ -366,6 +366,54 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     expect(session).toContain('"session":null');
   });
 
+  test('[identity §9] while the provider is away, its session continues for `provider_grace_ms` and is suspended then, at the edge', async () => {
+    const answers: ('away' | 'refused' | number)[] = [];
+    let asked = 0;
+    const refresh: Refresh = async () => {
+      asked++;
+      const answer = answers.shift() ?? 'away';
+      return typeof answer === 'string'
+        ? answer
+        : { subject: 'ada', role: 'Viewer', dueMs: answer, refreshToken: 'the next' };
+    };
+    await start({ session_cache_ms: 0, provider_grace_ms: 60_000, provider_retry_ms: 5000 }, refresh);
+    const facts = { kind: 'provider', subject: 'ada', role: 'Admin', expiresMs: wallMs + 3_600_000 } as const;
+    const value = await sessions.open(facts, { dueMs: wallMs + 1000, refreshToken: 'the first' });
+    const cookie = `setpoint-session=${value}`;
+    const reads = async () => (await ask('GET', '/read', { cookie })).status;
+    clock.advance(999);
+    expect([await reads(), asked]).toEqual([200, 0]);
+    clock.advance(1);
+    // Away: asked once, and again after `provider_retry_ms`.
+    expect([await reads(), await reads(), asked]).toEqual([200, 200, 1]);
+    clock.advance(4999);
+    expect([await reads(), asked]).toEqual([200, 1]);
+    clock.advance(1);
+    expect([await reads(), asked]).toEqual([200, 2]);
+    clock.advance(54_999);
+    expect([await reads(), asked]).toEqual([200, 3]);
+    clock.advance(1);
+    const suspended = await ask('GET', '/read', { cookie });
+    expect([suspended.status, suspended.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await suspended.text()).toContain('"provider-unavailable"');
+    // The page learns whose session it is, and can end it.
+    expect(await (await ask('GET', '/session', { cookie })).json()).toMatchObject({
+      data: { session: { subject: 'ada', role: 'Admin' } },
+    });
+    // It continues when the provider answers, with the role that it has then.
+    clock.advance(5000);
+    answers.push(wallMs + 200_000);
+    expect([await reads(), asked]).toEqual([200, 4]);
+    expect(await (await ask('GET', '/session', { cookie })).json()).toMatchObject({
+      data: { session: { role: 'Viewer' } },
+    });
+    clock.advance(200_000);
+    answers.push('away');
+    expect(await reads()).toBe(503);
+    const out = await ask('DELETE', '/session', { cookie, ...own(), 'x-svc-confirmed': 'true' });
+    expect([out.status, await reads()]).toEqual([200, 401]);
+  });
+
   test('[identity §7.2] an account: invited by a link, signed in by name and password, with its role and no more', async () => {
     await start();
     const code = await accounts.add('ada', 'Viewer');
@@ -405,6 +453,33 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     const next = await accounts.reset('ada');
     clock.advance(passwordCodeMs - 1);
     expect((await ask('POST', '/session/password', {}, { code: next, password })).status).toBe(200);
+  });
+
+  test('[identity §7.3] with the tokens of a subject its sessions end, also one that its provider is just refreshing', async () => {
+    let answer: (refreshed: Awaited<ReturnType<Refresh>>) => void = () => undefined;
+    let asked = 0;
+    const refresh: Refresh = () => {
+      asked++;
+      return new Promise((resolve) => void (answer = resolve));
+    };
+    await start({ session_cache_ms: 0 }, refresh);
+    const facts = { kind: 'provider', role: 'Admin', expiresMs: wallMs + 3_600_000 } as const;
+    const open = (subject: string, dueMs: number): Promise<string> =>
+      sessions.open({ ...facts, subject }, { dueMs, refreshToken: 'the first' });
+    const [idle, busy, other] = [
+      await open('ada', wallMs + 60_000),
+      await open('ada', wallMs),
+      await open('grace', wallMs + 60_000),
+    ];
+    const reads = async (cookie: string) =>
+      (await ask('GET', '/read', { cookie: `setpoint-session=${cookie}` })).status;
+    expect([await reads(idle), await reads(other)]).toEqual([200, 200]);
+    const refreshed = reads(busy);
+    await expect.poll(() => asked).toBe(1);
+    await store.revoke({ kind: 'subject', value: 'ada', revokedMs: wallMs });
+    answer({ subject: 'ada', role: 'Admin', dueMs: wallMs + 60_000, refreshToken: 'the next' });
+    expect(await refreshed).toBe(401);
+    expect([await reads(idle), await reads(busy), await reads(other)]).toEqual([401, 401, 200]);
   });
 
   test('[identity §7.2] disabled or reset: no sign-in, and the sessions end', async () => {

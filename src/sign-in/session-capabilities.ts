@@ -40,9 +40,11 @@ export function sessionCapabilities(parts: SessionParts): HandledCapability[] {
       resource,
       identify: async (context) => {
         const cookie = cookieOf(context);
-        const known = cookie === null ? null : await parts.sessions.authenticate(cookie);
-        if (known !== null) checkChange(context);
-        return known?.subject ?? null;
+        // Signing out needs no provider.
+        const known = cookie === null ? null : await parts.sessions.stored(cookie);
+        if (known === null) return null;
+        checkChange(context);
+        return parts.sessions.subject(known);
       },
       handler: (context) => close(parts, context),
     },
@@ -156,7 +158,7 @@ async function setPassword({ accounts }: SessionParts, context: CallContext): Pr
 async function close({ sessions, endSessionUrl }: SessionParts, context: CallContext): Promise<Answer> {
   const cookie = cookieOf(context);
   if (cookie === null) throw unauthenticated();
-  const facts = await sessions.facts(cookie);
+  const facts = await sessions.stored(cookie);
   await sessions.close(cookie);
   const url = facts?.kind === 'provider' && endSessionUrl !== null ? await endSessionUrl() : null;
   return {
@@ -168,11 +170,21 @@ async function close({ sessions, endSessionUrl }: SessionParts, context: CallCon
 
 async function read({ sessions, accounts, key, endSessionUrl }: SessionParts, context: CallContext): Promise<Answer> {
   const cookie = cookieOf(context);
-  const facts = cookie === null ? null : await sessions.facts(cookie);
+  const facts = cookie === null ? null : await factsOf(sessions, cookie);
   const usable = key === null ? [] : (await accounts.list()).filter(({ disabled }) => !disabled);
   const session =
     facts === null ? null : { role: facts.role, subject: facts.subject, expires_at: timeLabel(facts.expiresMs) };
   return success({ session, methods: { password: usable.length > 0, provider: endSessionUrl !== null } });
+}
+
+/** A suspended session is shown as it is stored: it continues when its provider answers. */
+async function factsOf(sessions: Sessions, cookie: string): Promise<SessionFacts | null> {
+  try {
+    return await sessions.facts(cookie);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'provider-unavailable') throw error;
+    return sessions.stored(cookie);
+  }
 }
 
 function nobody(site: AuditScope, subjectId: string): Subject {

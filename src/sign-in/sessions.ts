@@ -7,6 +7,8 @@ import type { AuditScope } from '../audit/event.ts';
 import type { Clock } from '../base/clock.ts';
 import { newSecret } from '../base/id.ts';
 import { subjectOf } from '../gateway/identity.ts';
+import type { GatewayLimits } from '../gateway/limits.ts';
+import { providerUnavailable } from '../gateway/provider-keys.ts';
 import type { Role } from '../gateway/roles.ts';
 import { secretDigest } from './codes.ts';
 import type { SignInStore, StoredSession } from './store/sign-in-store.ts';
@@ -33,12 +35,15 @@ export interface SessionsParts {
   readonly store: SignInStore;
   readonly site: AuditScope;
   readonly clock: Clock;
-  readonly limits: { readonly session_cache_ms: number };
+  readonly limits: Pick<GatewayLimits, 'session_cache_ms' | 'provider_retry_ms' | 'provider_grace_ms'>;
   /** Null without a provider. */
   readonly refresh: Refresh | null;
   readonly seal: (text: string, cookie: string) => string;
   readonly unseal: (sealed: string, cookie: string) => string | null;
 }
+
+/** A session whose provider must be asked again. */
+type DueSession = StoredSession & { readonly refresh: NonNullable<StoredSession['refresh']> };
 
 /** Sessions that are remembered between two reads. */
 const rememberedMax = 10_000;
@@ -48,6 +53,8 @@ export class Sessions {
   readonly #known = new Map<string, { readonly readMs: number; readonly session: Promise<StoredSession | null> }>();
   /** One question to the provider for each session. */
   readonly #refreshing = new Map<string, Promise<StoredSession | null>>();
+  /** Monotonic: a provider that was away is not asked again before. */
+  #awayUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
@@ -58,22 +65,29 @@ export class Sessions {
     const { store, clock, seal } = this.#parts;
     const cookie = newSecret();
     const refresh = provider === null ? null : { dueMs: provider.dueMs, sealed: seal(provider.refreshToken, cookie) };
-    await store.putSession({ digest: secretDigest(cookie), ...facts, refresh }, clock.wallMs());
+    await store.addSession({ digest: secretDigest(cookie), ...facts, refresh }, clock.wallMs());
     return cookie;
   }
 
-  async facts(cookie: string): Promise<SessionFacts | null> {
-    const { clock } = this.#parts;
+  /** What is stored of a session that has not expired, whatever its provider says of it now. */
+  async stored(cookie: string): Promise<StoredSession | null> {
     const session = await this.#read(secretDigest(cookie));
-    if (session === null || session.expiresMs <= clock.wallMs()) return null;
-    if (session.refresh === null || clock.wallMs() < session.refresh.dueMs) return session;
-    return this.#refreshed(session, cookie);
+    return session === null || session.expiresMs <= this.#parts.clock.wallMs() ? null : session;
+  }
+
+  /** Rejects with Fault `provider-unavailable` while the session is suspended, because its provider is away. */
+  async facts(cookie: string): Promise<SessionFacts | null> {
+    const session = await this.stored(cookie);
+    return session === null || !this.#isDue(session) ? session : this.#refreshed(session, cookie);
   }
 
   async authenticate(cookie: string): Promise<{ readonly subject: Subject; readonly expiresMs: number } | null> {
     const facts = await this.facts(cookie);
-    if (facts === null) return null;
-    return { subject: subjectOf(facts.subject, facts.role, this.#parts.site), expiresMs: facts.expiresMs };
+    return facts === null ? null : { subject: this.subject(facts), expiresMs: facts.expiresMs };
+  }
+
+  subject({ subject, role }: SessionFacts): Subject {
+    return subjectOf(subject, role, this.#parts.site);
   }
 
   async close(cookie: string): Promise<void> {
@@ -104,22 +118,42 @@ export class Sessions {
   }
 
   async #askProvider(known: StoredSession, cookie: string): Promise<StoredSession | null> {
-    const { store, clock, refresh, seal, unseal } = this.#parts;
+    const { store, seal } = this.#parts;
     // Another process may have asked already: a provider takes each token once.
     const session = await store.session(known.digest);
     if (session === null) return null;
-    if (session.refresh === null || clock.wallMs() < session.refresh.dueMs) return this.#remember(session);
-    const token = unseal(session.refresh.sealed, cookie);
-    const answer = refresh === null || token === null || token === '' ? 'refused' : await refresh(token);
-    if (answer === 'away') return null;
+    if (!this.#isDue(session)) return this.#remember(session);
+    const answer = await this.#answerFor(session.refresh.sealed, cookie);
+    if (answer === 'away') return this.#whileAway(session);
     if (answer === 'refused' || answer.subject !== session.subject) {
       await this.close(cookie);
       return null;
     }
     const { role, dueMs, refreshToken } = answer;
     const next = { ...session, role, refresh: { dueMs, sealed: seal(refreshToken, cookie) } };
-    await store.putSession(next, clock.wallMs());
-    return this.#remember(next);
+    if (await store.renewSession(next)) return this.#remember(next);
+    this.#known.delete(next.digest);
+    return null;
+  }
+
+  #isDue(session: StoredSession): session is DueSession {
+    return session.refresh !== null && this.#parts.clock.wallMs() >= session.refresh.dueMs;
+  }
+
+  async #answerFor(sealed: string, cookie: string): ReturnType<Refresh> {
+    const { clock, limits, refresh, unseal } = this.#parts;
+    const token = unseal(sealed, cookie);
+    if (refresh === null || token === null || token === '') return 'refused';
+    if (clock.monotonicMs() < this.#awayUntilMs) return 'away';
+    const answer = await refresh(token);
+    if (answer === 'away') this.#awayUntilMs = clock.monotonicMs() + limits.provider_retry_ms;
+    return answer;
+  }
+
+  #whileAway(session: DueSession): StoredSession {
+    const { clock, limits } = this.#parts;
+    if (clock.wallMs() < session.refresh.dueMs + limits.provider_grace_ms) return session;
+    throw providerUnavailable(limits);
   }
 
   #remember(session: StoredSession): StoredSession {

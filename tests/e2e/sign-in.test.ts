@@ -178,7 +178,9 @@ describe('[identity §9] an OpenID Connect provider', () => {
     provider.person = { name: 'ada', groups: ['everybody'] };
     await waitFor(async () => JSON.stringify(await role()).includes('Viewer'), 15_000);
     await provider.stop();
-    await waitFor(async () => (await ask('GET', rules)).status === 401, 15_000);
+    // Suspended, not ended: the console must not ask to sign in where nobody can.
+    await waitFor(async () => (await ask('GET', rules)).status === 503, 15_000);
+    expect(await (await ask('GET', rules)).text()).toContain('"provider-unavailable"');
     await provider.start();
     expect(await waitFor(async () => (await ask('GET', rules)).status === 200, 15_000)).toBe(true);
     await provider.revoke();

@@ -1,4 +1,4 @@
-/** `setpoint revoke-token` [identity §7.3]: tokens that were issued count no more, on every process of the site. */
+/** `setpoint revoke-token` [identity §7.3]: issued tokens, and the sessions of a subject, count no more on any process of the site. */
 import type { Command } from 'commander';
 import { tokenResourceId } from '../../api/users.ts';
 import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
@@ -15,8 +15,8 @@ interface RevokeOptions {
 export function addRevokeCommand(setpoint: Command, parts: DataDirParts): void {
   setpoint
     .command('revoke-token')
-    .description('make tokens count no more: all that were issued to a subject by now, or a single one')
-    .option('--subject <name>', 'all tokens of this subject')
+    .description('revoke a single token, or all tokens and sessions of a subject')
+    .option('--subject <name>', 'all tokens and sessions of this subject')
     .option('--id <id>', 'the token of this id (jti), as its audit event names it')
     .requiredOption('--reason <text>', 'why')
     .action((options: RevokeOptions) => revoke(parts, options));
@@ -45,7 +45,7 @@ async function revoke(parts: DataDirParts, { subject, id, reason }: RevokeOption
       throw new CommandError(message);
     }
     parts.terminal.out(
-      `revoked: ${subject === undefined ? `the token ${id}` : `all tokens of ${subject} until now`}\n`,
+      `revoked: ${subject === undefined ? `the token ${id}` : `all tokens and sessions of ${subject} until now`}\n`,
     );
   });
 }

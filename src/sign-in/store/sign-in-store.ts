@@ -46,8 +46,10 @@ export interface SignInStore {
   account(name: string): Promise<Account | null>;
   putAccount(account: Account): Promise<void>;
   session(digest: string): Promise<StoredSession | null>;
-  /** Stores a session, and removes those that have ended. */
-  putSession(session: StoredSession, nowMs: number): Promise<void>;
+  /** Stores a new session, and removes those that have ended. */
+  addSession(session: StoredSession, nowMs: number): Promise<void>;
+  /** Stores what its provider says now; false if the session has ended in the meantime. */
+  renewSession(session: StoredSession): Promise<boolean>;
   removeSession(digest: string): Promise<void>;
   /** Ends every session that an account has open. */
   removeSessionsOf(name: string): Promise<void>;
@@ -62,7 +64,7 @@ export interface SignInStore {
   putFailures(name: string, failures: Failures, rows: number): Promise<void>;
   clearFailures(name: string): Promise<void>;
   revocations(): Promise<Revocation[]>;
-  /** Stores it; of the same subject or token the later one counts. */
+  /** Stores it; of the same subject or token the later one counts. The sessions of a subject end with it. */
   revoke(revocation: Revocation): Promise<void>;
 }
 
@@ -100,6 +102,7 @@ function revocationsOf(database: Database): Pick<SignInStore, 'revocations' | 'r
           .values({ kind, value, revoked_ms })
           .onConflict((on) => on.columns(['kind', 'value']).doUpdateSet({ revoked_ms }))
           .execute();
+        if (kind === 'subject') await transaction.deleteFrom('sign_in_session').where('subject', '=', value).execute();
       }),
   };
 }
@@ -133,7 +136,7 @@ function accountsOf(database: Database): Pick<SignInStore, 'accounts' | 'account
 
 function sessionsOf(
   database: Database,
-): Pick<SignInStore, 'session' | 'putSession' | 'removeSession' | 'removeSessionsOf'> {
+): Pick<SignInStore, 'session' | 'addSession' | 'renewSession' | 'removeSession' | 'removeSessionsOf'> {
   return {
     async session(digest) {
       const row = await database.query
@@ -143,16 +146,22 @@ function sessionsOf(
         .executeTakeFirst();
       return row === undefined ? null : (JSON.parse(row.state) as StoredSession);
     },
-    putSession: (session, nowMs) =>
+    addSession: (session, nowMs) =>
       database.transaction(async (transaction) => {
         const { digest, subject, expiresMs: expires_ms } = session;
         const state = JSON.stringify(session);
         await transaction.deleteFrom('sign_in_session').where('expires_ms', '<=', nowMs).execute();
-        await transaction
-          .insertInto('sign_in_session')
-          .values({ digest, subject, expires_ms, state })
-          .onConflict((on) => on.column('digest').doUpdateSet({ expires_ms, state }))
-          .execute();
+        await transaction.insertInto('sign_in_session').values({ digest, subject, expires_ms, state }).execute();
+      }),
+    renewSession: (session) =>
+      database.transaction(async (transaction) => {
+        const { digest, expiresMs: expires_ms } = session;
+        const { numUpdatedRows } = await transaction
+          .updateTable('sign_in_session')
+          .set({ expires_ms, state: JSON.stringify(session) })
+          .where('digest', '=', digest)
+          .executeTakeFirst();
+        return numUpdatedRows > 0n;
       }),
     removeSession: (digest) =>
       database.transaction(async (transaction) => {

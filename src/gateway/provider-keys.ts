@@ -1,0 +1,128 @@
+/**
+ * The keys of an identity provider [identity §1]: its key set, read again when it is old or lacks a key. While the provider is away,
+ * the last set remains valid for `provider_grace_ms` behind its age.
+ */
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  type ExportedJWKSCache,
+  errors,
+  type FetchImplementation,
+  type JWTVerifyOptions,
+  jwksCache,
+  jwtVerify,
+} from 'jose';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { exchange } from '../egress/exchange.ts';
+import { isLoopbackHost, systemResolve } from '../egress/pinned-address.ts';
+import type { GatewayLimits } from './limits.ts';
+import type { Verify } from './verified-tokens.ts';
+
+export interface ProviderKeysParts {
+  readonly url: URL;
+  /** What a token must fulfil now. */
+  readonly options: () => JWTVerifyOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: Pick<
+    GatewayLimits,
+    'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms' | 'jwks_bytes' | 'provider_grace_ms' | 'provider_retry_ms'
+  >;
+}
+
+export class ProviderKeys {
+  readonly #parts: ProviderKeysParts;
+  readonly #keys;
+  /** Filled by the library with each key set that it takes. */
+  readonly #last: ExportedJWKSCache | Record<string, never> = {};
+  #lastAt: number | undefined;
+  /** Monotonic: when the last key set was taken. */
+  #readMs = Number.NEGATIVE_INFINITY;
+  /** Monotonic: not asked again before. */
+  #awayUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: ProviderKeysParts) {
+    const { url, limits } = parts;
+    this.#parts = parts;
+    this.#keys = createRemoteJWKSet(url, {
+      timeoutDuration: limits.jwks_timeout_ms,
+      cooldownDuration: limits.jwks_refresh_ms,
+      cacheMaxAge: limits.jwks_max_age_ms,
+      [jwksCache]: this.#last,
+      [customFetch]: this.#fetch,
+    });
+  }
+
+  /** Rejects with Fault `provider-unavailable` if there is no valid key set to check a token with. */
+  readonly verify: Verify = async (token) => {
+    const { clock, log, limits, options } = this.#parts;
+    if (clock.monotonicMs() < this.#awayUntilMs) return this.#withLastKeys(token, undefined);
+    try {
+      return (await jwtVerify(token, this.#keys, options())).payload;
+    } catch (error) {
+      if (!isProviderTrouble(error)) throw error;
+      this.#awayUntilMs = clock.monotonicMs() + limits.provider_retry_ms;
+      log.warn('cannot read the key set of the identity provider', { err: error });
+      return this.#withLastKeys(token, error);
+    } finally {
+      if (this.#last.uat !== this.#lastAt) this.#readMs = clock.monotonicMs();
+      this.#lastAt = this.#last.uat;
+    }
+  };
+
+  async #withLastKeys(token: string, cause: unknown): ReturnType<Verify> {
+    const { clock, limits, options } = this.#parts;
+    const { jwks: keys } = this.#last;
+    const validUntilMs = this.#readMs + limits.jwks_max_age_ms + limits.provider_grace_ms;
+    if (keys === undefined || clock.monotonicMs() >= validUntilMs) throw providerUnavailable(limits, cause);
+    return (await jwtVerify(token, createLocalJWKSet(keys), options())).payload;
+  }
+
+  /** No larger than the limit: the rest of a larger answer is not read. */
+  readonly #fetch: FetchImplementation = async (address, { headers, signal }) => {
+    const { clock, limits } = this.#parts;
+    const url = new URL(address);
+    const ended = await exchange(
+      {
+        url,
+        boundary: isLoopbackHost(url.hostname) ? 'local' : 'remote',
+        method: 'GET',
+        headers: Object.fromEntries(headers),
+        body: null,
+        connectTimeoutMs: limits.jwks_timeout_ms,
+        requestTimeoutMs: limits.jwks_timeout_ms,
+        wanted: () => ({ maxBytes: limits.jwks_bytes, longer: 'refused' }),
+      },
+      { clock, resolve: systemResolve },
+      signal,
+    );
+    if (ended.end !== 'answer') throw new errors.JWKSInvalid(`the key set could not be read: ${ended.end}`);
+    const { status, body, contentType } = ended.answer;
+    return new Response(Buffer.from(body), {
+      status,
+      headers: { 'content-type': contentType ?? 'application/json' },
+    });
+  };
+}
+
+/** The credentials may be good, but that cannot be checked now. */
+export function providerUnavailable(limits: Pick<GatewayLimits, 'provider_retry_ms'>, cause?: unknown): Fault {
+  return new Fault(
+    'provider-unavailable',
+    'the identity provider cannot be reached, so the credentials cannot be checked',
+    {
+      retryAfterMs: limits.provider_retry_ms,
+      cause,
+    },
+  );
+}
+
+/** Anything but a token that was looked at and found bad. */
+function isProviderTrouble(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true;
+  return error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid || error.code === generic;
+}
+const generic = errors.JOSEError.code;
