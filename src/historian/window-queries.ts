@@ -99,7 +99,7 @@ export function unpackReading(packed: number): { readonly eventMs: number; reado
 
 const readings: WindowQueries['readings'] = {
   name: 'history_readings',
-  columns: 2,
+  byColumn: true,
   names: [...seriesNames, 'since', 'through'],
   build: (query, at) =>
     query
@@ -182,7 +182,7 @@ const rowsPlace = weightPlace * 2 ** 24;
 function rollupsQuery(name: string, aggregation: WindowRequest['aggregation'], ranged: boolean): RollupsQuery {
   return {
     name,
-    columns: aggregation === 'trend' ? 7 : ranged ? 5 : 3,
+    byColumn: true,
     names: [...seriesNames, 'width', 'after', 'through', 'skew', 'known'],
     build: (query, at) =>
       query

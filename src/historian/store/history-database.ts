@@ -5,7 +5,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { type Compilable, type Expression, Kysely, type RawBuilder, SqliteDialect, sql } from 'kysely';
+import { type Compilable, type Expression, Kysely, type RawBuilder, SelectQueryNode, SqliteDialect, sql } from 'kysely';
 import { migrate, openSqlite, queryable } from '../../storage/sqlite.ts';
 import { type HistoryTables, historySchema } from './schema.ts';
 
@@ -24,8 +24,8 @@ export interface NamedQuery<N extends string> {
   readonly name: string;
   readonly names: readonly N[];
   readonly build: HistoryQuery<N>;
-  /** Where a server may answer by column: how many there are. With few columns and thousands of rows that pays. */
-  readonly columns?: number;
+  /** Whether a server answers by column. With few columns and thousands of rows that pays. */
+  readonly byColumn?: boolean;
 }
 
 /** The one value that a query gives, in place of a value that is known. */
@@ -147,6 +147,8 @@ function compile<N extends string>(
 
 export interface CompiledQuery<N extends string> {
   readonly text: string;
+  /** How many columns its rows have. */
+  readonly columns: number;
   /** The parameters of `text`, in their order. */
   bound(values: Values<N>): (number | string | null)[];
 }
@@ -164,6 +166,7 @@ export function compileQuery<N extends string>(
   );
   return {
     text: compiled.sql,
+    columns: SelectQueryNode.is(compiled.query) ? (compiled.query.selections?.length ?? 0) : 0,
     bound: (values) => slots.map((slot) => (typeof slot === 'string' ? (values[slot as N] ?? null) : slot.value)),
   };
 }

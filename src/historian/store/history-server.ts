@@ -43,9 +43,9 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
     async ask(connection, query, values) {
       const known = compiled.get(query) ?? compileQuery(compiler, query.names, query.build);
       compiled.set(query, known);
-      const { text, bound } = known;
-      if (query.columns === undefined) return (await connection.cells(text, bound(values), query.name)).rows;
-      const { rows } = await connection.cells(byColumn(text, query.columns), bound(values), query.name);
+      const { text, columns, bound } = known;
+      if (query.byColumn !== true) return (await connection.cells(text, bound(values), query.name)).rows;
+      const { rows } = await connection.cells(byColumn(text, columns), bound(values), query.name);
       return rowsOf(rows[0] ?? []);
     },
     async beginRead(idleMs) {
