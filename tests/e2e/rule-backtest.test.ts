@@ -130,17 +130,19 @@ describe.each(engines)('backtest on %s', (engine) => {
     await waitFor(
       async () => (await service.read(`/rules/${id}/history?limit=1`)).text.includes('"acted"') || undefined,
     );
-    const beganMs = Date.now();
-    const seen = await waitFor(async () => {
-      const toMs = Math.max(beganMs + 1, Date.now() - 1000);
-      const now = { from: new Date(beganMs).toISOString(), to: new Date(toMs).toISOString(), mode: 'recorded' };
-      const reply = await asked(id, now);
-      expect(reply.status, reply.text).toBe(200);
-      const agreement = reply.body['data']?.['agreement'] as unknown as Readonly<
-        Record<'compared' | 'equal', number>
-      > | null;
-      return agreement !== null && agreement.compared > 15 ? { agreement, now } : undefined;
-    });
+    const ranSince = (beganMs: number) =>
+      waitFor(async () => {
+        const toMs = Math.max(beganMs + 1, Date.now() - 1000);
+        const now = { from: new Date(beganMs).toISOString(), to: new Date(toMs).toISOString(), mode: 'recorded' };
+        const reply = await asked(id, now);
+        expect(reply.status, reply.text).toBe(200);
+        const agreement = reply.body['data']?.['agreement'] as unknown as Readonly<
+          Record<'compared' | 'equal' | 'refused', number>
+        > | null;
+        return agreement !== null && agreement.compared > 15 ? { agreement, now } : undefined;
+      });
+    const seen = await ranSince(Date.now());
+    expect(seen.agreement.refused).toBe(0);
     expect(seen.agreement.equal / seen.agreement.compared, JSON.stringify(seen.agreement)).toBeGreaterThan(0.9);
     const replayed = await asked(id, { ...seen.now, mode: 'replay', flow_json: editorFlow('x > 30') });
     expect(replayed.body['data']).toMatchObject({
@@ -148,6 +150,12 @@ describe.each(engines)('backtest on %s', (engine) => {
       outcomes: { acted: 0 },
       first_divergence: { candidate: { outcome: 'no_action' } },
     });
+    // An override refuses the writes. It is not the rule that differs, and the answer says how many there were.
+    const held = { value: 3, for_seconds: 60, reason: 'a test of ours' };
+    expect((await service.command('POST', '/points/1/action/1/override', held)).status).toBe(200);
+    const { agreement } = await ranSince(Date.now() + 200);
+    expect(agreement.refused).toBeGreaterThan(10);
+    expect(agreement.equal / agreement.compared, JSON.stringify(agreement)).toBeGreaterThan(0.9);
   });
 
   test('[rules §10.1] progress comes in lines to whoever accepts them, and the last line is the answer', async () => {
