@@ -482,6 +482,58 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     expect([await reads(idle), await reads(busy), await reads(other)]).toEqual([401, 401, 200]);
   });
 
+  describe('[identity §9] of several processes', () => {
+    const facts = { kind: 'provider', subject: 'ada', role: 'Admin', expiresMs: wallMs + 3_600_000 } as const;
+    const claimMs = 3 * gatewayLimits.provider_timeout_ms + 1000;
+    const processOf = (refresh: Refresh): Sessions =>
+      new Sessions({ store, site: testSite, clock, limits: gatewayLimits, refresh, seal, unseal });
+    const isWaiting = () => expect.poll(() => clock.pendingCount()).toBe(1);
+
+    test('one asks the provider with a token that it takes once, and the others wait for its answer', async () => {
+      await start();
+      const used: string[] = [];
+      let answer: () => void = () => undefined;
+      const refresh: Refresh = async (token) => {
+        used.push(token);
+        await new Promise<void>((resolve) => (answer = resolve));
+        return { subject: 'ada', role: 'Viewer', dueMs: wallMs + 60_000, refreshToken: 'the next' };
+      };
+      const [first, second] = [processOf(refresh), processOf(refresh)];
+      const cookie = await first.open(facts, { dueMs: wallMs, refreshToken: 'the first' });
+      const asked = first.authenticate(cookie);
+      await expect.poll(() => used).toEqual(['the first']);
+      const waits = second.authenticate(cookie);
+      // It looks again and again, and does not ask itself.
+      await isWaiting();
+      clock.advance(100);
+      await isWaiting();
+      answer();
+      expect((await asked)?.subject.roles).toEqual(['Viewer']);
+      clock.advance(100);
+      expect((await waits)?.subject.roles).toEqual(['Viewer']);
+      expect(used).toEqual(['the first']);
+    });
+
+    test('one that ended while it asked is waited for no longer than its calls may take', async () => {
+      await start();
+      let asked = 0;
+      const refreshed = { subject: 'ada', role: 'Admin', dueMs: wallMs + 600_000, refreshToken: 'the next' } as const;
+      const ended = processOf(() => new Promise(() => asked++));
+      const other = processOf(async () => refreshed);
+      const cookie = await ended.open(facts, { dueMs: wallMs, refreshToken: 'the first' });
+      void ended.authenticate(cookie);
+      await expect.poll(() => asked).toBe(1);
+      let known: unknown = 'nothing yet';
+      void other.authenticate(cookie).then((subject) => (known = subject));
+      await isWaiting();
+      clock.advance(claimMs - 1);
+      await isWaiting();
+      expect(known).toBe('nothing yet');
+      clock.advance(100);
+      await expect.poll(() => known).toMatchObject({ subject: { subjectId: 'ada' } });
+    });
+  });
+
   test('[identity §7.2] disabled or reset: no sign-in, and the sessions end', async () => {
     await start({ session_cache_ms: 0 });
     await accounts.setPassword(await accounts.add('ada', 'Engineer'), password);

@@ -4,14 +4,14 @@
  */
 import type { Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { newSecret } from '../base/id.ts';
 import { subjectOf } from '../gateway/identity.ts';
 import type { GatewayLimits } from '../gateway/limits.ts';
 import { providerUnavailable } from '../gateway/provider-keys.ts';
 import type { Role } from '../gateway/roles.ts';
 import { secretDigest } from './codes.ts';
-import type { SignInStore, StoredSession } from './store/sign-in-store.ts';
+import type { RefreshClaim, SessionRefresh, SignInStore, StoredSession } from './store/sign-in-store.ts';
 
 export interface SessionFacts {
   readonly kind: StoredSession['kind'];
@@ -35,7 +35,10 @@ export interface SessionsParts {
   readonly store: SignInStore;
   readonly site: AuditScope;
   readonly clock: Clock;
-  readonly limits: Pick<GatewayLimits, 'session_cache_ms' | 'provider_retry_ms' | 'provider_grace_ms'>;
+  readonly limits: Pick<
+    GatewayLimits,
+    'session_cache_ms' | 'provider_timeout_ms' | 'provider_retry_ms' | 'provider_grace_ms'
+  >;
   /** Null without a provider. */
   readonly refresh: Refresh | null;
   readonly seal: (text: string, cookie: string) => string;
@@ -43,7 +46,12 @@ export interface SessionsParts {
 }
 
 /** A session whose provider must be asked again. */
-type DueSession = StoredSession & { readonly refresh: NonNullable<StoredSession['refresh']> };
+type DueSession = StoredSession & { readonly refresh: SessionRefresh };
+
+/** Of one refresh, one after the other: the provider's metadata, its tokens, and what it says of the user. */
+const refreshCalls = 3;
+const claimMarginMs = 1000;
+const claimPollMs = 100;
 
 /** Sessions that are remembered between two reads. */
 const rememberedMax = 10_000;
@@ -119,20 +127,46 @@ export class Sessions {
 
   async #askProvider(known: StoredSession, cookie: string): Promise<StoredSession | null> {
     const { store, seal } = this.#parts;
-    // Another process may have asked already: a provider takes each token once.
-    const session = await store.session(known.digest);
-    if (session === null) return null;
+    const claim = await this.#claimed(known.digest);
+    if (claim === null) return this.#ended(known.digest);
+    const { session, isOurs } = claim;
     if (!this.#isDue(session)) return this.#remember(session);
+    if (!isOurs) return this.#whileAway(session);
     const answer = await this.#answerFor(session.refresh.sealed, cookie);
-    if (answer === 'away') return this.#whileAway(session);
+    if (answer === 'away') {
+      await store.renewSession(session);
+      return this.#whileAway(session);
+    }
     if (answer === 'refused' || answer.subject !== session.subject) {
       await this.close(cookie);
       return null;
     }
     const { role, dueMs, refreshToken } = answer;
     const next = { ...session, role, refresh: { dueMs, sealed: seal(refreshToken, cookie) } };
-    if (await store.renewSession(next)) return this.#remember(next);
-    this.#known.delete(next.digest);
+    return (await store.renewSession(next)) ? this.#remember(next) : this.#ended(next.digest);
+  }
+
+  /**
+   * A provider takes each token once: while another process asks with it, its answer is waited for. A provider that was away a moment
+   * ago is nobody's to ask.
+   */
+  async #claimed(digest: string): Promise<RefreshClaim | null> {
+    const { store, clock, limits } = this.#parts;
+    const claimMs = refreshCalls * limits.provider_timeout_ms + claimMarginMs;
+    const untilMs = clock.monotonicMs() + claimMs;
+    if (clock.monotonicMs() < this.#awayUntilMs) {
+      const session = await store.session(digest);
+      return session === null ? null : { session, isOurs: false };
+    }
+    for (;;) {
+      const claim = await store.claimRefresh(digest, clock.wallMs(), clock.wallMs() + claimMs);
+      if (claim === null || claim.isOurs || !this.#isDue(claim.session) || clock.monotonicMs() >= untilMs) return claim;
+      await sleep(clock, claimPollMs);
+    }
+  }
+
+  #ended(digest: string): null {
+    this.#known.delete(digest);
     return null;
   }
 
@@ -144,7 +178,6 @@ export class Sessions {
     const { clock, limits, refresh, unseal } = this.#parts;
     const token = unseal(sealed, cookie);
     if (refresh === null || token === null || token === '') return 'refused';
-    if (clock.monotonicMs() < this.#awayUntilMs) return 'away';
     const answer = await refresh(token);
     if (answer === 'away') this.#awayUntilMs = clock.monotonicMs() + limits.provider_retry_ms;
     return answer;

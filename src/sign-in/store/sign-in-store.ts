@@ -1,6 +1,6 @@
 /** Accounts, sessions, codes of links and failed sign-ins, as they are stored. */
 import type { Role } from '../../gateway/roles.ts';
-import type { Database } from '../../storage/database.ts';
+import type { Database, Transaction } from '../../storage/database.ts';
 
 export interface StoredPassword {
   readonly salt: string;
@@ -25,7 +25,14 @@ export interface StoredSession {
   /** Wall milliseconds; the session ends then in any case. */
   readonly expiresMs: number;
   /** Of a provider: until when its last answer holds, and what asks for the next one, sealed with the cookie. */
-  readonly refresh: { readonly dueMs: number; readonly sealed: string } | null;
+  readonly refresh: SessionRefresh | null;
+}
+
+export interface SessionRefresh {
+  readonly dueMs: number;
+  readonly sealed: string;
+  /** While a process asks, wall milliseconds: until when the others leave it to that one. */
+  readonly claimedUntilMs?: number;
 }
 
 export interface Failures {
@@ -41,6 +48,12 @@ export interface Revocation {
   readonly revokedMs: number;
 }
 
+export interface RefreshClaim {
+  /** As it was before the claim. */
+  readonly session: StoredSession;
+  readonly isOurs: boolean;
+}
+
 export interface SignInStore {
   accounts(): Promise<Account[]>;
   account(name: string): Promise<Account | null>;
@@ -48,7 +61,12 @@ export interface SignInStore {
   session(digest: string): Promise<StoredSession | null>;
   /** Stores a new session, and removes those that have ended. */
   addSession(session: StoredSession, nowMs: number): Promise<void>;
-  /** Stores what its provider says now; false if the session has ended in the meantime. */
+  /**
+   * The session, and whether its provider is now this caller's to ask. It is not if the last answer still holds, or if another process
+   * is asking: at most until `untilMs`.
+   */
+  claimRefresh(digest: string, nowMs: number, untilMs: number): Promise<RefreshClaim | null>;
+  /** Stores what its provider says now, and gives the claim up; false if the session has ended in the meantime. */
   renewSession(session: StoredSession): Promise<boolean>;
   removeSession(digest: string): Promise<void>;
   /** Ends every session that an account has open. */
@@ -136,7 +154,10 @@ function accountsOf(database: Database): Pick<SignInStore, 'accounts' | 'account
 
 function sessionsOf(
   database: Database,
-): Pick<SignInStore, 'session' | 'addSession' | 'renewSession' | 'removeSession' | 'removeSessionsOf'> {
+): Pick<
+  SignInStore,
+  'session' | 'addSession' | 'claimRefresh' | 'renewSession' | 'removeSession' | 'removeSessionsOf'
+> {
   return {
     async session(digest) {
       const row = await database.query
@@ -153,16 +174,23 @@ function sessionsOf(
         await transaction.deleteFrom('sign_in_session').where('expires_ms', '<=', nowMs).execute();
         await transaction.insertInto('sign_in_session').values({ digest, subject, expires_ms, state }).execute();
       }),
-    renewSession: (session) =>
+    claimRefresh: (digest, nowMs, untilMs) =>
       database.transaction(async (transaction) => {
-        const { digest, expiresMs: expires_ms } = session;
-        const { numUpdatedRows } = await transaction
-          .updateTable('sign_in_session')
-          .set({ expires_ms, state: JSON.stringify(session) })
+        const row = await transaction
+          .selectFrom('sign_in_session')
+          .select('state')
           .where('digest', '=', digest)
           .executeTakeFirst();
-        return numUpdatedRows > 0n;
+        if (row === undefined) return null;
+        const session = JSON.parse(row.state) as StoredSession;
+        const isOurs = session.refresh !== null && isFree(session.refresh, nowMs, untilMs);
+        if (isOurs) {
+          const claimed = { ...session, refresh: { ...session.refresh, claimedUntilMs: untilMs } };
+          await updateSession(transaction, claimed);
+        }
+        return { session, isOurs };
       }),
+    renewSession: (session) => database.transaction((transaction) => updateSession(transaction, session)),
     removeSession: (digest) =>
       database.transaction(async (transaction) => {
         await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
@@ -175,6 +203,21 @@ function sessionsOf(
           await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
       }),
   };
+}
+
+/** A claim that ends later than one made now would was made by a clock that is wrong. */
+function isFree({ dueMs, claimedUntilMs = 0 }: SessionRefresh, nowMs: number, untilMs: number): boolean {
+  return dueMs <= nowMs && !(claimedUntilMs > nowMs && claimedUntilMs <= untilMs);
+}
+
+/** False if there is no such session any more. */
+async function updateSession(transaction: Transaction, session: StoredSession): Promise<boolean> {
+  const { numUpdatedRows } = await transaction
+    .updateTable('sign_in_session')
+    .set({ state: JSON.stringify(session) })
+    .where('digest', '=', session.digest)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 function codesOf(database: Database): Pick<SignInStore, 'putCode' | 'code' | 'takeCode'> {
