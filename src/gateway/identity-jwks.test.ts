@@ -285,6 +285,20 @@ describe('[identity §1] an identity provider through JWKS', () => {
     expect(await accepted(withGrace, late)).toBe(true);
   });
 
+  test('a token whose key cannot be used is not the provider’s trouble: a new key is still looked for', async () => {
+    const [weak, later] = [rsa('weak', 1024), ed('later')];
+    keys = [jwk(weak)];
+    const of = identity({ jwks_refresh_ms: 0 });
+    const head = [{ alg: 'RS256', kid: 'weak' }, good]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.');
+    const weakly = `${head}.${sign('sha256', Buffer.from(head), weak.privateKey).toString('base64url')}`;
+    expect(await accepted(of, weakly)).toBe(false);
+    keys = [jwk(later)];
+    expect(await accepted(of, await signed(later))).toBe(true);
+    expect(warnings).toEqual([]);
+  });
+
   test('a bad token is not the provider’s trouble', async () => {
     keys = [jwk(ed('d'))];
     const of = identity();

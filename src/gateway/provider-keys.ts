@@ -60,10 +60,12 @@ export class ProviderKeys {
   readonly verify: Verify = async (token) => {
     const { clock, log, limits, options } = this.#parts;
     if (clock.monotonicMs() < this.#awayUntilMs) return this.#withLastKeys(token, undefined);
+    const before = this.#last.uat;
     try {
       return (await jwtVerify(token, this.#keys, options())).payload;
     } catch (error) {
-      if (!isProviderTrouble(error)) throw error;
+      const wasRead = this.#keys.fresh || this.#last.uat !== before;
+      if (wasRead || !isSetTrouble(error)) throw error;
       this.#awayUntilMs = clock.monotonicMs() + limits.provider_retry_ms;
       log.warn('cannot read the key set of the identity provider', { err: error });
       return this.#withLastKeys(token, error);
@@ -120,9 +122,8 @@ export function providerUnavailable(limits: Pick<GatewayLimits, 'provider_retry_
   );
 }
 
-/** Anything but a token that was looked at and found bad. */
-function isProviderTrouble(error: unknown): boolean {
-  if (!(error instanceof errors.JOSEError)) return true;
-  return error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid || error.code === generic;
+/** Errors of reading a key set, and not of a token or of a single key. */
+function isSetTrouble(error: unknown): boolean {
+  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
+  return error instanceof errors.JOSEError && error.code === errors.JOSEError.code;
 }
-const generic = errors.JOSEError.code;

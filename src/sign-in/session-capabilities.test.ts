@@ -482,6 +482,19 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     expect([await reads(idle), await reads(busy), await reads(other)]).toEqual([401, 401, 200]);
   });
 
+  test('[identity §9] a session that the provider fails on holds up no other', async () => {
+    const refresh: Refresh = async (token) =>
+      token === 'fails' ? 'away' : { subject: 'ada', role: 'Viewer', dueMs: wallMs + 60_000, refreshToken: 'the next' };
+    await start({}, refresh);
+    const facts = { kind: 'provider', subject: 'ada', role: 'Admin', expiresMs: wallMs + 3_600_000 } as const;
+    const [failing, good] = [
+      await sessions.open(facts, { dueMs: wallMs, refreshToken: 'fails' }),
+      await sessions.open(facts, { dueMs: wallMs, refreshToken: 'works' }),
+    ];
+    await expect(sessions.authenticate(failing)).rejects.toMatchObject({ code: 'provider-unavailable' });
+    expect((await sessions.authenticate(good))?.subject.roles).toEqual(['Viewer']);
+  });
+
   describe('[identity §9] of several processes', () => {
     const facts = { kind: 'provider', subject: 'ada', role: 'Admin', expiresMs: wallMs + 3_600_000 } as const;
     const claimMs = 3 * gatewayLimits.provider_timeout_ms + 1000;

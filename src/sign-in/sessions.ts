@@ -61,8 +61,8 @@ export class Sessions {
   readonly #known = new Map<string, { readonly readMs: number; readonly session: Promise<StoredSession | null> }>();
   /** One question to the provider for each session. */
   readonly #refreshing = new Map<string, Promise<StoredSession | null>>();
-  /** Monotonic: a provider that was away is not asked again before. */
-  #awayUntilMs = Number.NEGATIVE_INFINITY;
+  /** By digest, monotonic: for a session whose provider was away, it is not asked again before. */
+  readonly #awayUntilMs = new Map<string, number>();
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
@@ -132,7 +132,7 @@ export class Sessions {
     const { session, isOurs } = claim;
     if (!this.#isDue(session)) return this.#remember(session);
     if (!isOurs) return this.#whileAway(session);
-    const answer = await this.#answerFor(session.refresh.sealed, cookie);
+    const answer = await this.#answerFor(session, cookie);
     if (answer === 'away') {
       await store.renewSession(session);
       return this.#whileAway(session);
@@ -154,7 +154,7 @@ export class Sessions {
     const { store, clock, limits } = this.#parts;
     const claimMs = refreshCalls * limits.provider_timeout_ms + claimMarginMs;
     const untilMs = clock.monotonicMs() + claimMs;
-    if (clock.monotonicMs() < this.#awayUntilMs) {
+    if (clock.monotonicMs() < (this.#awayUntilMs.get(digest) ?? 0)) {
       const session = await store.session(digest);
       return session === null ? null : { session, isOurs: false };
     }
@@ -174,12 +174,14 @@ export class Sessions {
     return session.refresh !== null && this.#parts.clock.wallMs() >= session.refresh.dueMs;
   }
 
-  async #answerFor(sealed: string, cookie: string): ReturnType<Refresh> {
+  async #answerFor(session: DueSession, cookie: string): ReturnType<Refresh> {
     const { clock, limits, refresh, unseal } = this.#parts;
-    const token = unseal(sealed, cookie);
+    const token = unseal(session.refresh.sealed, cookie);
     if (refresh === null || token === null || token === '') return 'refused';
     const answer = await refresh(token);
-    if (answer === 'away') this.#awayUntilMs = clock.monotonicMs() + limits.provider_retry_ms;
+    if (this.#awayUntilMs.size >= rememberedMax) this.#awayUntilMs.clear();
+    if (answer === 'away') this.#awayUntilMs.set(session.digest, clock.monotonicMs() + limits.provider_retry_ms);
+    else this.#awayUntilMs.delete(session.digest);
     return answer;
   }
 
