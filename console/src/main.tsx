@@ -13,6 +13,7 @@ import { queryClient } from './server/queries.ts';
 import { takeArrival } from './session/arrival.ts';
 import { currentSession, onSession, useSession } from './session/session.ts';
 import { askSession, exchangeCode, type SignInMethods } from './session/session-calls.ts';
+import type { SignInFailure } from './session/sign-in.tsx';
 import { t } from './strings/index.ts';
 import { cssVariables, theme } from './theme.ts';
 
@@ -45,7 +46,9 @@ function Console() {
   const session = useSession();
   const [isAsking, setAsking] = useState(true);
   const [methods, setMethods] = useState<SignInMethods | null>(null);
-  const [failure, setFailure] = useState<'link' | 'provider' | null>(arrival.kind === 'failed' ? 'provider' : null);
+  const [failure, setFailure] = useState<SignInFailure | null>(
+    arrival.kind === 'failed' || arrival.kind === 'unavailable' ? arrival.kind : null,
+  );
   const [code, setCode] = useState(arrival.kind === 'set-password' ? arrival.code : null);
   const [name, setName] = useState<string | null>(null);
   useEffect(() => {

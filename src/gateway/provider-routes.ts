@@ -3,6 +3,7 @@
  * envelope: a person looks at what comes of them.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { Server } from './server.ts';
@@ -24,12 +25,15 @@ export interface ProviderRoutes {
 /** How long a person has at the provider. */
 const underWaySeconds = 600;
 const home = '/';
-/** The console says there that the sign-in failed. */
+/** The console says there that the sign-in failed, or that it was not possible. */
 const failedPlace = '/#sign-in-failed';
+const unavailablePlace = '/#sign-in-unavailable';
 
 export function addProviderRoutes({ fastify }: Server, parts: ProviderRoutes): void {
   fastify.get('/session/oidc', async (request, reply) => {
-    const { location, secret } = await parts.begin(baseOf(request));
+    const begun = await unlessUnavailable(parts.begin(baseOf(request)));
+    if (begun === 'unavailable') return redirected(reply, unavailablePlace, []);
+    const { location, secret } = begun;
     return redirected(reply, location, [cookieHeader(cookies(request), secret, underWaySeconds, 'sign-in')]);
   });
   fastify.get('/session/callback', async (request, reply) => {
@@ -37,7 +41,10 @@ export function addProviderRoutes({ fastify }: Server, parts: ProviderRoutes): v
     const done = cookieHeader(asked, '', 0, 'sign-in');
     const secret = cookieOf(asked, 'sign-in');
     const opened =
-      secret === null ? null : await parts.finish(new URL(request.url, baseOf(request)), secret, request.correlationId);
+      secret === null
+        ? null
+        : await unlessUnavailable(parts.finish(new URL(request.url, baseOf(request)), secret, request.correlationId));
+    if (opened === 'unavailable') return redirected(reply, unavailablePlace, [done]);
     if (opened === null) {
       parts.log.warn('authentication failed', { correlation_id: request.correlationId });
       await parts.rateLimits.countFailedAuthentication(request.ip);
@@ -45,6 +52,16 @@ export function addProviderRoutes({ fastify }: Server, parts: ProviderRoutes): v
     }
     return redirected(reply, home, [done, cookieHeader(asked, opened.cookie, opened.maxAgeSeconds)]);
   });
+}
+
+/** What may work later is not a refused sign-in. */
+async function unlessUnavailable<T>(work: Promise<T>): Promise<T | 'unavailable'> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Fault && error.retryable) return 'unavailable';
+    throw error;
+  }
 }
 
 function redirected(reply: FastifyReply, location: string, setCookie: string[]): FastifyReply {

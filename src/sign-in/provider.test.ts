@@ -1,5 +1,5 @@
 /** A provider that is away or silent [identity §9]; a real one is in the e2e tests. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -28,13 +28,56 @@ async function providerAt(answer: RequestListener): Promise<Provider> {
   });
 }
 
+const cameBack = new URL('http://127.0.0.1/session/callback?code=x&state=y');
+
+function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Whether it was asked where its places are. */
+function saidItself(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.url?.includes('openid-configuration') !== true) return false;
+  const issuer = `http://${request.headers.host}`;
+  json(response, 200, { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` });
+  return true;
+}
+
 describe('[identity §9] a provider in trouble', () => {
   test('`provider_timeout_ms`: one that does not answer is away, for a sign-in and for a refresh', async () => {
     const provider = await providerAt(() => undefined);
     await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'provider-unavailable' });
     expect(await provider.refresh('token')).toBe('away');
     expect(await provider.endSessionUrl()).toBeNull();
-    expect(await provider.finish(new URL('http://127.0.0.1/session/callback?code=x&state=y'), 'a.b.c')).toBeNull();
+    await expect(provider.finish(cameBack, 'a.b.c')).rejects.toMatchObject({ code: 'provider-unavailable' });
+  });
+
+  test('a sign-in that it cannot finish is away where it may work later, and refused where it never will', async () => {
+    let code: (response: ServerResponse) => void = () => undefined;
+    const provider = await providerAt((request, response) => {
+      if (!saidItself(request, response)) code(response);
+    });
+    const outcomes: Record<string, unknown> = {};
+    const finished = async (name: string, secret: string, answer: typeof code): Promise<void> => {
+      code = answer;
+      outcomes[name] = await provider.finish(cameBack, secret).catch((error: unknown) => error);
+    };
+    const away = expect.objectContaining({ code: 'provider-unavailable' });
+    await finished('503', 'a.y.c', (response) => response.writeHead(503).end('{}'));
+    await finished('a page of a proxy', 'a.y.c', (response) => response.writeHead(200).end('<html>'));
+    const half = (response: ServerResponse) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"acc');
+    await finished('half a body', 'a.y.c', half);
+    await finished('cut', 'a.y.c', (response) => response.destroy());
+    await finished('refused', 'a.y.c', (response) => json(response, 400, { error: 'invalid_grant' }));
+    await finished('the cookie of another sign-in', 'a.z.c', (response) => json(response, 200, {}));
+    expect(outcomes).toEqual({
+      '503': away,
+      'a page of a proxy': away,
+      'half a body': away,
+      cut: away,
+      refused: null,
+      'the cookie of another sign-in': null,
+    });
   });
 
   test('it is asked again: one that was away is found when it is back', async () => {
@@ -44,11 +87,7 @@ describe('[identity §9] a provider in trouble', () => {
         response.writeHead(503).end();
         return;
       }
-      const issuer = `http://${request.headers.host}`;
-      const metadata = { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
-      if (request.url?.includes('openid-configuration') === true)
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata));
-      else response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
+      if (!saidItself(request, response)) json(response, 400, { error: 'invalid_grant' });
     });
     await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'provider-unavailable' });
     isBack = true;

@@ -61,7 +61,10 @@ export class Provider {
     return { location: location.href, secret: [verifier, state, nonce].join('.') };
   }
 
-  /** `address` is the one that the browser was sent back to. Null when it is not signed in; the log has the reason. */
+  /**
+   * `address` is the one that the browser was sent back to. Null when it is not signed in; the log has the reason. Throws Fault
+   * `provider-unavailable`.
+   */
   async finish(address: URL, secret: string): Promise<SignedIn | null> {
     const [pkceCodeVerifier = '', expectedState = '', expectedNonce = ''] = secret.split('.');
     try {
@@ -70,8 +73,8 @@ export class Provider {
       const tokens = await this.#inTime(openid.authorizationCodeGrant(configuration, address, checks));
       return await this.#signedIn(configuration, tokens, null);
     } catch (error) {
-      this.#refused(reasonOf(error));
-      return null;
+      if (!isAway(error)) return this.#refused(reasonOf(error));
+      throw this.#unreachable(error);
     }
   }
 
@@ -81,12 +84,9 @@ export class Provider {
       const tokens = await this.#inTime(openid.refreshTokenGrant(configuration, refreshToken));
       return (await this.#signedIn(configuration, tokens, refreshToken)) ?? 'refused';
     } catch (error) {
-      const refused = error instanceof openid.ResponseBodyError || error instanceof openid.ClientError;
-      if (refused && !isAway(error)) {
-        this.#refused(reasonOf(error));
-        return 'refused';
-      }
-      this.#parts.log.warn('cannot reach the provider to refresh a session', { error: reasonOf(error) });
+      const isAnswer = error instanceof openid.ResponseBodyError || error instanceof openid.ClientError;
+      if (isAnswer && !isAway(error)) return this.#refused(reasonOf(error)) ?? 'refused';
+      this.#unreachable(error);
       return 'away';
     }
   };
@@ -129,6 +129,13 @@ export class Provider {
     return roleOf(facts, this.#parts.claim);
   }
 
+  /** Logged once, where it was seen. */
+  #unreachable(error: unknown): Fault {
+    if (error instanceof Fault) return error;
+    this.#parts.log.warn('cannot reach the identity provider', { error: reasonOf(error) });
+    return new Fault('provider-unavailable', 'the identity provider cannot be reached; try again', { cause: error });
+  }
+
   #refused(reason: string): null {
     this.#parts.log.info('sign-in with the provider refused', { reason });
     return null;
@@ -147,25 +154,33 @@ export class Provider {
       return await this.#discovered;
     } catch (error) {
       this.#discovered = undefined;
-      this.#parts.log.warn('cannot reach the provider that people sign in with', { error: reasonOf(error) });
-      throw new Fault('provider-unavailable', 'the provider that people sign in with cannot be reached; try again', {
-        cause: error,
-      });
+      throw this.#unreachable(error);
     }
   }
 
   async #inTime<T extends object>(work: Promise<T>): Promise<T> {
     const answer = await withTimeout(this.#parts.clock, this.#parts.limits.provider_timeout_ms, work);
-    if (answer === undefined) throw new Fault('provider-unavailable', 'the provider did not answer in time');
+    if (answer === undefined) throw this.#unreachable(new Error('no answer in time'));
     return answer;
   }
 }
 
-/** Errors of the library that do not mean a refusal: a timeout, or an answer that does not conform. */
+/** What the library calls a timeout, or an answer that is none of the provider: a proxy's page, half a body. */
+const awayCodes: ReadonlySet<string> = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+]);
+
+/** Errors that do not mean a refusal. */
 function isAway(error: unknown): boolean {
+  if (error instanceof Fault) return true;
+  // `fetch` says so of a failed connection; the library's own errors of this kind are about arguments and have a code.
+  if (error instanceof TypeError && !('code' in error)) return error.cause !== undefined;
   if (error instanceof openid.ResponseBodyError) return error.status >= 500;
-  const code = error instanceof openid.ClientError ? error.code : undefined;
-  return code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT' || code === 'OAUTH_RESPONSE_IS_NOT_CONFORM';
+  return error instanceof openid.ClientError && awayCodes.has(error.code ?? '');
 }
 
 /** The provider's word for it, and never what was sent. */

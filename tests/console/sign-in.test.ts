@@ -85,6 +85,21 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await admin.context.close();
   });
 
+  test('who comes back from an identity provider without a session reads why, once', async () => {
+    const { page, context } = await visit(browser, service, { role: null });
+    const places = {
+      failed: 'Signing in with your organisation failed. The service log has the reason.',
+      unavailable: 'Signing in with your organisation is not possible at the moment. Try again later.',
+    };
+    for (const [outcome, words] of Object.entries(places)) {
+      await page.goto('about:blank');
+      await page.goto(`${service.base}/#sign-in-${outcome}`);
+      await page.getByRole('alert').filter({ hasText: words }).waitFor();
+      expect(page.url()).not.toContain('sign-in-');
+    }
+    await context.close();
+  });
+
   test('a session that ends keeps what was typed, and continues after a sign-in', async () => {
     const token = await service.token('Admin');
     const options = { token, headers: { 'x-svc-confirmed': 'true' } };

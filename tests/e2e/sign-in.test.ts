@@ -165,6 +165,23 @@ describe('[identity §9] an OpenID Connect provider', () => {
     return { place: done.headers.get('location'), cookie: cookieOf(done.headers) };
   }
 
+  test('while it is away, nobody is refused: the console says that signing in is not possible', async () => {
+    const unavailable = async (address: string, cookie: string): Promise<void> => {
+      const { status, headers } = await fetch(address, { redirect: 'manual', headers: { cookie } });
+      expect([status, headers.get('location'), cookieOf(headers)]).toEqual([302, '/#sign-in-unavailable', '']);
+    };
+    await provider.stop();
+    await unavailable(`${service.base}/session/oidc`, '');
+    await provider.start();
+    const begun = await fetch(`${service.base}/session/oidc`, { redirect: 'manual' });
+    const back = await provider.authorize(begun.headers.get('location') ?? '');
+    await provider.stop();
+    await unavailable(back, cookieOf(begun.headers, 'setpoint-sign-in'));
+    expect(service.logs()).not.toContain('authentication failed');
+    await provider.start();
+    expect((await signIn()).place).toBe('/');
+  });
+
   test('signs in with the role that the groups give, is refreshed while it lasts, and ends when that is refused', async () => {
     const { place, cookie } = await signIn();
     expect(place).toBe('/');

@@ -1,15 +1,16 @@
 /** How a person arrives at the console: by a link with a code, or from an identity provider. */
 
-/** The meaning of the address when the page opens: the code of a link, or a failed sign-in at a provider. */
+/** The meaning of the address when the page opens: the code of a link, or a sign-in with a provider that failed or was not possible. */
 export type Arrival =
   | { readonly kind: 'code' | 'set-password'; readonly code: string }
-  | { readonly kind: 'plain' | 'failed' };
+  | { readonly kind: 'plain' | 'failed' | 'unavailable' };
 
 /** It is taken out of the address at once, so that no history keeps it. */
 export function takeArrival(): Arrival {
   const [, kind, code] = /^#(code|set-password)=([A-Za-z0-9_-]+)$/.exec(location.hash) ?? [];
-  const failed = location.hash === '#sign-in-failed';
-  if (code !== undefined || failed) history.replaceState(null, '', '/#/');
+  const [, outcome] = /^#sign-in-(failed|unavailable)$/.exec(location.hash) ?? [];
+  if (code !== undefined || outcome !== undefined) history.replaceState(null, '', '/#/');
   if (code !== undefined) return { kind: kind === 'code' ? 'code' : 'set-password', code };
-  return { kind: failed ? 'failed' : 'plain' };
+  if (outcome === 'failed' || outcome === 'unavailable') return { kind: outcome };
+  return { kind: 'plain' };
 }

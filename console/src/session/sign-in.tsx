@@ -120,10 +120,13 @@ function Ways({ methods, name, onDone }: { methods: SignInMethods | null; name: 
   );
 }
 
+/** A link that is used up, or a provider that refused or could not be reached. */
+export type SignInFailure = 'link' | 'failed' | 'unavailable';
+
 interface SignInFacts {
   /** Null while the service has not said. */
   readonly methods: SignInMethods | null;
-  readonly failure: 'link' | 'provider' | null;
+  readonly failure: SignInFailure | null;
   /** The account whose password was just set. */
   readonly name: string | null;
 }
@@ -133,7 +136,7 @@ export function SignInPage({ methods, failure, name }: SignInFacts) {
     <Card title={words.title} lead={words.lead}>
       {failure !== null && (
         <Notice tone="warn" role="alert">
-          {failure === 'link' ? words.linkUsed : words.providerFailed}
+          {words.failures[failure]}
         </Notice>
       )}
       {name !== null && <Notice tone="good">{words.passwordSet(name)}</Notice>}
