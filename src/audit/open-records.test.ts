@@ -7,6 +7,7 @@ import { engines } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { type AuditLog, createAuditLog } from './log.ts';
 import { closeOpenRecords, OpenRecords } from './open-records.ts';
+import { InProgress, inProgressForMs } from './store/in-progress.ts';
 
 describe.each(engines)('open audit records on %s', (engine) => {
   let trail: TestTrail;
@@ -52,6 +53,34 @@ describe.each(engines)('open audit records on %s', (engine) => {
     trail.clock.setWall(begunMs + sharedForMs + 1);
     expect([await close(sharedForMs), await close(sharedForMs)]).toEqual([1, 0]);
     expect(await trail.rows('SELECT sequence FROM audit_event ORDER BY sequence')).toHaveLength(4);
+  });
+
+  test('of an act in progress stay open until its process has said nothing for `inProgressForMs`, at its edge', async () => {
+    const act = new InProgress(trail.database, trail.clock, 'correlation-1');
+    const begunMs = trail.clock.wallMs();
+    await act.say();
+    await log.append(auditEntry());
+    await log.append(auditEntry({ correlationId: 'correlation-2' }));
+    // A service that starts is alone but for such acts.
+    expect([await close(), await closedThrough()]).toEqual([1, 0]);
+    trail.clock.setWall(begunMs + 3_600_000);
+    await act.say();
+    trail.clock.setWall(begunMs + 3_600_000 + inProgressForMs - 1);
+    expect([await close(), await close(631_000), await close(Number.POSITIVE_INFINITY)]).toEqual([0, 0, 0]);
+    trail.clock.setWall(begunMs + 3_600_000 + inProgressForMs);
+    // Also where nothing else would be: its process was another one.
+    expect([await close(Number.POSITIVE_INFINITY), await closedThrough()]).toEqual([1, 3]);
+    expect(await trail.rows('SELECT * FROM audit_in_progress')).toEqual([]);
+  });
+
+  test('of an act that ended say so, and nothing else is kept of it', async () => {
+    const act = new InProgress(trail.database, trail.clock, 'correlation-1');
+    await act.say();
+    const { eventId } = await log.append(auditEntry());
+    await log.append(auditEntry({ outcome: 'succeeded', acceptedEventId: eventId }));
+    await act.end();
+    expect([await close(), await closedThrough()]).toEqual([0, 2]);
+    expect(await trail.rows('SELECT * FROM audit_in_progress')).toEqual([]);
   });
 
   test('are closed behind one that a clock, set back since, makes young', async () => {

@@ -74,7 +74,8 @@ export class OpenRecords {
 
 /**
  * Closes as `unknown` the records accepted at least `olderThanMs` ago without a conclusion; returns how many. A younger record
- * may still be in progress in another process: it stays open, and the next pass begins there.
+ * may still be in progress in another process, and one of an act in progress (`InProgress`) is: it stays open, and the next pass
+ * begins there. Once the process of such an act no longer says so, its records are closed whatever their age.
  */
 export async function closeOpenRecords(place: Place, olderThanMs = 0, signal?: AbortSignal): Promise<number> {
   const { database, clock, scope, onAppended } = place;
@@ -110,27 +111,36 @@ async function closeWindow(transaction: Transaction, window: Window): Promise<ty
   if (through <= head.closedThrough) return nothing;
   const open = await openBetween(transaction, head, through);
   const nowMs = clock.wallMs();
-  // Not all behind a young one are young: the clock may have been set back.
-  const isYoung = (row: AuditEventTable): boolean =>
-    olderThanMs > 0 && Date.parse(row.occurred_at) > nowMs - olderThanMs;
-  const left = open.filter((row) => !isYoung(row));
+  // Not all behind one that may go on may go on: the clock may have been set back, and some acts last.
+  const mayGoOn = ({ occurred_at: at, until_ms: untilMs }: OpenRecord): boolean =>
+    untilMs === null ? olderThanMs > 0 && Date.parse(at) > nowMs - olderThanMs : untilMs > nowMs;
+  const left = open.filter((row) => !mayGoOn(row));
   if (left.length > 0) await appendToChain(transaction, 'events', scope, left.map(unknownOf).map(prepareEntry), nowMs);
-  const young = open.find(isYoung);
-  const closedThrough = young === undefined ? through : young.sequence - 1;
+  const first = open.find(mayGoOn);
+  const isDone = first !== undefined || through === last;
+  // Only now: the records of an act may be in several windows.
+  if (isDone && first === undefined)
+    await transaction.deleteFrom('audit_in_progress').where('until_ms', '<=', nowMs).execute();
+  const closedThrough = first === undefined ? through : first.sequence - 1;
   if (closedThrough > head.closedThrough)
     await transaction
       .updateTable('audit_chain')
       .set({ closed_through: closedThrough })
       .where('chain_id', '=', head.chainId)
       .execute();
-  return { closed: left.length, isDone: young !== undefined || through === last };
+  return { closed: left.length, isDone };
 }
 
-function openBetween(transaction: Transaction, head: ChainHead, through: number): Promise<AuditEventTable[]> {
+/** `until_ms` is that of its act in progress; null when no process says so. */
+type OpenRecord = AuditEventTable & { readonly until_ms: number | null };
+
+function openBetween(transaction: Transaction, head: ChainHead, through: number): Promise<OpenRecord[]> {
   return transaction
     .selectFrom('audit_event as accepted')
     .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
+    .leftJoin('audit_in_progress as act', 'act.correlation_id', 'accepted.correlation_id')
     .selectAll('accepted')
+    .select('act.until_ms')
     .where('accepted.chain_id', '=', head.chainId)
     .where('accepted.sequence', '>', head.closedThrough)
     .where('accepted.sequence', '<=', through)

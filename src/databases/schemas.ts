@@ -4,6 +4,7 @@
  */
 import { alarmsInFile, alarmsOnServer } from '../alarms/store/tables.ts';
 import { auditInFile } from '../audit/store/file-tables.ts';
+import { inProgressInFile, inProgressOnServer } from '../audit/store/in-progress.ts';
 import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
 import { auditTreeInFile, auditTreeOnServer } from '../audit/tree/tree-tables.ts';
@@ -46,6 +47,7 @@ export const siteSchema: DatabaseSchema = {
     ruleTestColumns,
     ruleKeysInFile,
     auditTreeInFile,
+    inProgressInFile,
   ],
   server: [
     `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
@@ -58,6 +60,7 @@ export const siteSchema: DatabaseSchema = {
     ruleTestColumns,
     ruleKeysOnServer,
     auditTreeOnServer,
+    inProgressOnServer,
   ],
 };
 

@@ -42,6 +42,7 @@ const site: readonly Moved[] = [
   { table: 'audit_tree' },
   { table: 'audit_tile' },
   { table: 'audit_cosigned' },
+  { table: 'audit_in_progress' },
   { table: 'parameter_value' },
   { table: 'alarm' },
   { table: 'alarm_history' },

@@ -242,6 +242,10 @@ describe.each(engines)('[platform §7] command line, with its data on %s', (engi
     expect(imported.status, imported.stderr).toBe(0);
     const report = JSON.parse(imported.stdout) as { created: { id: number }[]; updated: unknown[] };
     expect(report.updated).toEqual([]);
+    // The record names the person: all commands have the same subject.
+    expect(setpoint('audit', 'export').stdout).toMatch(
+      /"automation\.rule\.import".*\\"os_user\\":\\".* \(uid \d+\)\\"/,
+    );
     const [first, legacy] = report.created.map(({ id }) => id);
     expect(first).toBeGreaterThan(existing);
     expect((await service.read(`/rules/${first}`)).body['data']).toMatchObject({

@@ -15,6 +15,7 @@ import type { Database, DatabasePlace } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';
 import type { RemoteEnvironment } from '../remote.ts';
 import type { Terminal } from '../terminal.ts';
+import { type BeginActs, recordedActs } from './recorded-act.ts';
 
 export interface Settings {
   readonly dataDir: string;
@@ -38,10 +39,16 @@ export interface DataDirParts {
   readonly osUser: () => string;
 }
 
+interface OpenDatabase {
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly begin: BeginActs;
+}
+
 /** Opens the site database of a service that was started before, with its audit log. */
 export async function withDatabase<T>(
   { settings, siteDatabase, clock, osUser }: DataDirParts,
-  work: (parts: { readonly database: Database; readonly audit: AuditLog }) => Promise<T>,
+  work: (parts: OpenDatabase) => Promise<T>,
 ): Promise<T> {
   const { dataDir, env } = settings();
   if (!existsSync(dataDir))
@@ -60,8 +67,11 @@ export async function withDatabase<T>(
       throw new CommandError(error instanceof Error ? error.message : String(error));
     }
     const audit = createAuditLog({ database, clock, scope });
-    const append: AuditLog['append'] = (entry) => audit.append(byUser(entry, osUser()));
-    return await work({ database, audit: { ...audit, append } });
+    const ofPerson: AuditLog = {
+      append: (entry) => audit.append(byUser(entry, osUser())),
+      appendIn: (transaction, entry) => audit.appendIn(transaction, byUser(entry, osUser())),
+    };
+    return await work({ database, audit: ofPerson, begin: recordedActs(database, ofPerson, clock) });
   } finally {
     await database.close();
   }

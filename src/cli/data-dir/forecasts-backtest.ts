@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { CallAudit } from '../../api/capability.ts';
 import type { ForecastOptions } from '../../api/processing.ts';
 import type { ScoreGroup, ScoreKind, Scores } from '../../api/processing-results.ts';
-import type { AuditLog } from '../../audit/log.ts';
 import { Fault } from '../../base/fault.ts';
 import { silentLog } from '../../base/log.ts';
 import { formatTimestamp } from '../../base/timestamp.ts';
@@ -25,7 +24,7 @@ import { CommandError, exitCodes } from '../exit.ts';
 import { printProperties, printTable } from '../table.ts';
 import { showProgress } from '../terminal.ts';
 import { type DataDirParts, forPerson, historyPlace, withDatabase } from './data-dir.ts';
-import { begunAct } from './recorded-act.ts';
+import type { BeginActs } from './recorded-act.ts';
 
 export interface BacktestOptions {
   readonly task: string;
@@ -56,8 +55,8 @@ export async function backtestCommand(parts: DataDirParts, options: BacktestOpti
     ...(quantiles.length > 0 && { quantiles: [...quantiles] }),
   };
   const out = options.out === undefined ? null : new BacktestFiles(options.out, route);
-  const report = await withDatabase(parts, ({ audit }) =>
-    recorded(parts, options, { route, cutoffs, options: asked, by: options.by }, out, audit),
+  const report = await withDatabase(parts, ({ begin }) =>
+    recorded(parts, options, { route, cutoffs, options: asked, by: options.by }, out, begin),
   );
   const scores = scoresOf(route, options, report);
   out?.end(report, scores);
@@ -104,7 +103,7 @@ async function recorded(
   options: BacktestOptions,
   question: BacktestQuestion,
   out: BacktestFiles | null,
-  audit: AuditLog,
+  begin: BeginActs,
 ): Promise<BacktestReport> {
   const { route } = question;
   const processor = processorOf(route, parts);
@@ -122,7 +121,7 @@ async function recorded(
     every_seconds: options.every,
     options: question.options,
   };
-  const end = await begunAct(audit, [act], about);
+  const end = await begin([act], about);
   const historian = openHistorian(historyPlace(parts), historyLimits);
   const progress = showProgress(parts.terminal);
   // The act as a whole is recorded; its frames leave the site under that record.

@@ -7,7 +7,6 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AuditLog } from '../../audit/log.ts';
 import { formatTimestamp } from '../../base/timestamp.ts';
 import type { DeletedPortion, ExportRequest, SeriesId } from '../../historian/historian.ts';
 import {
@@ -27,7 +26,7 @@ import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { type DataDirParts, historyPlace, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
-import { begunAct } from './recorded-act.ts';
+import type { BeginActs, EndActs } from './recorded-act.ts';
 
 /** An import may wait longer for a service that is storing than a service waits for an import. */
 const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
@@ -130,8 +129,8 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
         await historian.close();
       }
     };
-    const report = await withDatabase(parts, ({ audit }) =>
-      auditedImport(audit, series, options, basename(path), store),
+    const report = await withDatabase(parts, ({ begin }) =>
+      auditedImport(begin, series, options, basename(path), store),
     );
     progress.end();
     printReport(parts, report, options);
@@ -167,7 +166,7 @@ function opened(path: string, nowMs: number) {
 
 /** Nothing is stored without a durable record that it was going to be, and how it ended follows. */
 async function auditedImport(
-  audit: AuditLog,
+  begin: BeginActs,
   series: readonly SeriesId[],
   options: ImportOptions,
   fileName: string,
@@ -178,8 +177,7 @@ async function auditedImport(
     ingested_at_event_time: options.ingestedAtEventTime === true,
     once: options.once === true,
   };
-  const end = await begunAct(
-    audit,
+  const end = await begin(
     series.map(({ instance, point }) => ({
       action: 'history.import',
       resource: { kind: 'history-series', resourceId: `history-series:${instance}:${point}` },
@@ -212,24 +210,20 @@ async function deleteCommand(parts: DataDirParts, options: DeleteOptions): Promi
       `this would delete the values of ${named} from ${span.from} until before ${span.to} for good. Nothing was done; give --confirmed to do it`,
       exitCodes.notConfirmed,
     );
-  const rows = await withDatabase(parts, async ({ audit }) => {
+  const rows = await withDatabase(parts, async ({ begin }) => {
     const act = {
       action: 'historian.series.delete',
       resource: { kind: 'automation-point', resourceId: `automation-point:${point.instance}:M:${point.point}` },
       confirmation: 'explicit',
     } as const;
-    const end = await begunAct(audit, [act], span);
+    const end = await begin([act], span);
     return deleteRows(parts, options, end);
   });
   if (options.json === true) parts.terminal.out(`${JSON.stringify({ rows, ...span })}\n`);
   else parts.terminal.out(`deleted ${quantity(rows, 'row')} of ${named}\n`);
 }
 
-async function deleteRows(
-  parts: DataDirParts,
-  { point, from, to }: DeleteOptions,
-  end: Awaited<ReturnType<typeof begunAct>>,
-): Promise<number> {
+async function deleteRows(parts: DataDirParts, { point, from, to }: DeleteOptions, end: EndActs): Promise<number> {
   const historian = openHistorian(historyPlace(parts), importLimits);
   const progress = showProgress(parts.terminal);
   let rows = 0;

@@ -1,24 +1,41 @@
 /** A command's change of the data dir, recorded: accepted before it begins, and concluded with its outcome. */
 import type { AuditEntry } from '../../audit/event.ts';
 import type { AuditLog } from '../../audit/log.ts';
+import { InProgress, inProgressEveryMs } from '../../audit/store/in-progress.ts';
+import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
+import { silentLog } from '../../base/log.ts';
+import { repeatedly } from '../../base/repeatedly.ts';
+import type { Database } from '../../storage/database.ts';
 
 type Act = Pick<AuditEntry, 'action' | 'resource' | 'confirmation'>;
+type Details = Readonly<Record<string, unknown>>;
 
 /** Records that each act was accepted; the answer records how all of them ended. */
-export async function begunAct(audit: AuditLog, acts: readonly Act[], asked: Readonly<Record<string, unknown>>) {
-  const common = {
-    subject: { kind: 'system', subjectId: 'setpoint-cli' },
-    risk: 'high',
-    correlationId: newId(),
-  } as const satisfies Partial<AuditEntry>;
-  const accepted: { readonly act: Act; readonly eventId: string }[] = [];
-  for (const act of acts) {
-    const { eventId } = await audit.append({ ...common, ...act, outcome: 'accepted', details: asked });
-    accepted.push({ act, eventId });
-  }
-  return async (outcome: 'succeeded' | 'failed', details: Readonly<Record<string, unknown>>): Promise<void> => {
-    for (const { act, eventId } of accepted)
-      await audit.append({ ...common, ...act, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
+export type BeginActs = (acts: readonly Act[], asked: Details) => Promise<EndActs>;
+export type EndActs = (outcome: 'succeeded' | 'failed', details: Details) => Promise<void>;
+
+/** Until their end, a service that starts or runs beside the command leaves the acts open, however long they last. */
+export function recordedActs(database: Database, audit: AuditLog, clock: Clock): BeginActs {
+  return async (acts, asked) => {
+    const common = {
+      subject: { kind: 'system', subjectId: 'setpoint-cli' },
+      risk: 'high',
+      correlationId: newId(),
+    } as const satisfies Partial<AuditEntry>;
+    const inProgress = new InProgress(database, clock, common.correlationId);
+    await inProgress.say();
+    const accepted: { readonly act: Act; readonly eventId: string }[] = [];
+    for (const act of acts) {
+      const { eventId } = await audit.append({ ...common, ...act, outcome: 'accepted', details: asked });
+      accepted.push({ act, eventId });
+    }
+    const saying = repeatedly(clock, inProgressEveryMs, silentLog, () => inProgress.say());
+    return async (outcome, details) => {
+      saying.cancel();
+      for (const { act, eventId } of accepted)
+        await audit.append({ ...common, ...act, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
+      await inProgress.end();
+    };
   };
 }

@@ -4,7 +4,6 @@ import { tokenResourceId } from '../../api/users.ts';
 import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
 import { CommandError } from '../exit.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
-import { begunAct } from './recorded-act.ts';
 
 interface RevokeOptions {
   readonly subject?: string;
@@ -30,12 +29,12 @@ async function revoke(parts: DataDirParts, { subject, id, reason }: RevokeOption
     value: subject ?? id ?? '',
     revokedMs: parts.clock.wallMs(),
   };
-  await withDatabase(parts, async ({ database, audit }) => {
+  await withDatabase(parts, async ({ database, begin }) => {
     const resourceId = subject === undefined ? 'identity-token' : tokenResourceId(subject);
     const resource = { kind: 'identity-token', resourceId };
     const act = { action: 'identity.token.revoke', resource, confirmation: 'not-required' } as const;
     // The record comes first: nothing changes without it.
-    const ended = await begunAct(audit, [act], { ...named, reason });
+    const ended = await begin([act], { ...named, reason });
     try {
       await createSignInStore(database).revoke(revocation);
       await ended('succeeded', {});

@@ -13,7 +13,6 @@ import { accountView, passwordLink } from '../../sign-in/user-capabilities.ts';
 import { CommandError } from '../exit.ts';
 import { printTable } from '../table.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
-import { begunAct } from './recorded-act.ts';
 
 const defaultBase = 'http://127.0.0.1:8080';
 
@@ -119,8 +118,8 @@ async function recorded(
     name === null
       ? { kind: 'identity-token', resourceId: 'identity-token' }
       : { kind: 'identity-user', resourceId: `identity-user:${name}` };
-  await withDatabase(parts, async ({ database, audit }) => {
-    const ended = await begunAct(audit, [{ action, resource, confirmation: 'not-required' }], details);
+  await withDatabase(parts, async ({ database, audit, begin }) => {
+    const ended = await begin([{ action, resource, confirmation: 'not-required' }], details);
     const store = createSignInStore(database);
     try {
       const text = await work(accountsOf(parts, store, audit), store);

@@ -1,0 +1,64 @@
+/**
+ * Acts that last longer than any request, such as the import of a file by a command: the process that carries one out says again and
+ * again that it is in progress, so that no other process takes its accepted records for left open [platform §3].
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../storage/database.ts';
+
+declare module '../../storage/database.ts' {
+  interface SiteTables {
+    /** Acts in progress, by the correlation id of their records. */
+    audit_in_progress: { correlation_id: string; until_ms: number };
+  }
+}
+
+export const inProgressInFile = `
+  CREATE TABLE audit_in_progress (
+    correlation_id TEXT PRIMARY KEY,
+    -- Its records count as left open from then on.
+    until_ms INTEGER NOT NULL
+  ) STRICT;
+`;
+
+export const inProgressOnServer = `
+  CREATE TABLE audit_in_progress (
+    correlation_id text COLLATE "C" PRIMARY KEY,
+    -- Its records count as left open from then on.
+    until_ms bigint NOT NULL
+  );
+`;
+
+/** How long an act counts as in progress after its process last said so, by clocks that may differ. */
+export const inProgressForMs = 60_000;
+/** How often its process says so. */
+export const inProgressEveryMs = 10_000;
+
+export class InProgress {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #correlationId: string;
+
+  constructor(database: Database, clock: Clock, correlationId: string) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#correlationId = correlationId;
+  }
+
+  /** It is in progress from now on, for `inProgressForMs`. */
+  async say(): Promise<void> {
+    const until = { until_ms: this.#clock.wallMs() + inProgressForMs };
+    await this.#database.transaction((transaction) =>
+      transaction
+        .insertInto('audit_in_progress')
+        .values({ correlation_id: this.#correlationId, ...until })
+        .onConflict((conflict) => conflict.column('correlation_id').doUpdateSet(until))
+        .execute(),
+    );
+  }
+
+  async end(): Promise<void> {
+    await this.#database.transaction((transaction) =>
+      transaction.deleteFrom('audit_in_progress').where('correlation_id', '=', this.#correlationId).execute(),
+    );
+  }
+}
