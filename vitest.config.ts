@@ -49,7 +49,7 @@ export default defineConfig({
           // As beside the code: loading everything again for each file is a tenth of the work.
           isolate: false,
           // They mostly wait for processes and timers of their own.
-          maxWorkers: 2,
+          maxWorkers: availableParallelism() + 1,
           maxConcurrency: 3,
         },
       },
@@ -64,7 +64,8 @@ export default defineConfig({
           retry: { count: 1, condition: /^(?!.*(the page threw|to deeply equal \[\]))/s },
           expect: expectation,
           hookTimeout: 60_000,
-          maxWorkers: 3,
+          // A page waits for what it fetches and draws in processes of its own.
+          maxWorkers: availableParallelism() + 2,
         },
       },
       {

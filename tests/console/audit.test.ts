@@ -43,8 +43,9 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
   });
 
   test('an event says what it changed, by meaning, and which revision it left', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/audit?action=%22automation.rule.update%22`);
+    const { page, context, complaints } = await visit(browser, service, {
+      hash: '/audit?action=%22automation.rule.update%22',
+    });
     await page.locator('tr[data-outcome="succeeded"] button').first().click();
     const changes = page.getByTestId('event-changes');
     await untilText(changes, /What changed\s*revision \d+[\s\S]*Priority[\s\S]*20[\s\S]*99/);
@@ -56,8 +57,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
   });
 
   test('actuators, rules and tokens have names; facets count and filter', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/audit`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/audit' });
     const table = page.getByTestId('audit-events');
     await untilText(table, /battery · power_setpoint\s*automation-point:4:A:1/);
     await untilText(table, /Token for ada\s*identity-token:ada/);
@@ -76,8 +76,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
   });
 
   test('J and K go through the events, Enter opens one; the search is exported as lines', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/audit`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/audit' });
     await page.getByTestId('audit-events').waitFor();
     const focused = () =>
       page.evaluate(() => document.activeElement?.closest('tr')?.getAttribute('data-action') ?? null);
@@ -107,8 +106,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
   });
 
   test('[audit §9.4] an event shows what covers it; its proof holds on a page without network', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/audit?event=%221%22`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/audit?event=%221%22' });
     const proof = page.getByTestId('event-proof');
     await untilText(proof, /Covered by the checkpoint of \d+ entries\. No witness cosigned it\./);
     expect(await violations(page)).toEqual([]);

@@ -82,6 +82,8 @@ export async function visit(
     height?: number;
     role?: 'Admin' | 'Engineer' | 'Viewer' | null;
     locale?: string;
+    /** The place of the console that is opened; null opens nothing. */
+    hash?: string | null;
   } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
@@ -120,6 +122,6 @@ export async function visit(
       if (location.protocol === 'http:') sessionStorage.setItem('setpoint.token', given);
     }, token);
   }
-  await page.goto(`${service.base}/#/rules`);
+  if (options.hash !== null) await page.goto(`${service.base}/#${options.hash ?? '/rules'}`);
   return { context, page, complaints };
 }

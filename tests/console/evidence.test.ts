@@ -72,8 +72,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
   const stored = async () => (await service.read(`/rules/${live}`)).body['data']?.['tests'];
 
   test('[rules §11.3] a run of the history is a test with one click; it is changed, and stored with a reason', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${live}?panel=%22history%22`);
+    const { page, context, complaints } = await visit(browser, service, { hash: `/rules/${live}?panel=%22history%22` });
     await page.getByTestId('history').locator('button[data-outcome="acted"]').first().click();
     await page.getByRole('link', { name: 'Make this a test' }).click();
     const panel = page.getByTestId('tests');
@@ -132,8 +131,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
   });
 
   test('[rules §11.1] tests that somebody else changed meanwhile are not overwritten; a hundred are the most', async () => {
-    const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${shadow}/evidence`);
+    const { page, context } = await visit(browser, service, { hash: `/rules/${shadow}/evidence` });
     const panel = page.getByTestId('tests');
     await panel.getByRole('button', { name: 'Add a test' }).click();
     await untilText(panel.getByTestId('summary'), /failed/);
@@ -209,8 +207,9 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
   });
 
   test('[rules §10.6] a backtest with a declared battery shows first how far it is from the recorded one', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${live}/evidence?part=%22backtest%22`);
+    const { page, context, complaints } = await visit(browser, service, {
+      hash: `/rules/${live}/evidence?part=%22backtest%22`,
+    });
     const panel = page.getByTestId('backtest');
     await panel.getByLabel('Inputs').selectOption({ label: 'a battery that follows the rule' });
     const start = panel.getByRole('button', { name: 'Run backtest' });
@@ -242,8 +241,10 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
   });
 
   test('[rules §1.6] the report from shadow shows where a rule decides otherwise than another', async () => {
-    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
-    await page.goto(`${service.base}/#/rules/${shadow}/evidence?part=%22shadow%22`);
+    const { page, context, complaints } = await visit(browser, service, {
+      role: 'Viewer',
+      hash: `/rules/${shadow}/evidence?part=%22shadow%22`,
+    });
     const panel = page.getByTestId('shadow');
     expect(await panel.getByRole('button', { name: 'Compare' }).isDisabled()).toBe(true);
     await panel.getByLabel('Compare with').selectOption({ label: 'Stop when full' });

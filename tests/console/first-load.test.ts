@@ -45,8 +45,7 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
     hash: string,
     ready: (page: Page) => Promise<unknown>,
   ): Promise<{ first: number; all: number }> {
-    const { page, context } = await visit(browser, service);
-    await page.goto('about:blank');
+    const { page, context } = await visit(browser, service, { hash: null });
     const fetched = new Set<string>();
     page.on(
       'request',

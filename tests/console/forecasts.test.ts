@@ -132,8 +132,7 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
   });
 
   test('a score card, the newest beside what was recorded, and earlier ones by the slider', async () => {
-    const { page, context, complaints } = await visit(browser, service, { width: 1440 });
-    await page.goto(`${service.base}/#/forecasts`);
+    const { page, context, complaints } = await visit(browser, service, { width: 1440, hash: '/forecasts' });
     const kept = page.getByTestId('kept');
     const scores = page.getByTestId('scores');
     await scores.waitFor();

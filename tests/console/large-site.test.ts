@@ -100,8 +100,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
   });
 
   test('the first page shows a part of each list, and leads to the rest of it', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/' });
     await page.getByRole('link', { name: `${feeders - 12} more flows` }).waitFor();
     await page.getByRole('link', { name: `${rules - 8} more rules need attention` }).click();
     await page.getByText(`${rules} need attention`).waitFor();
@@ -120,8 +119,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
     // A rule has to be skipped for a while.
     await expect.poll(open, { timeout: 90_000 }).toBe(rules);
     for (const width of [1440, 390]) {
-      const { page, context, complaints } = await visit(browser, service, { width });
-      await page.goto(`${service.base}/#/alarms`);
+      const { page, context, complaints } = await visit(browser, service, { width, hash: '/alarms' });
       await page.getByText(`${rules} alarms are active`, { exact: false }).waitFor();
       expect(await drawn(page, 'alarm')).toBeLessThan(60);
       const last = page.locator(`tr[aria-rowindex="${rules + 1}"]`);
@@ -144,8 +142,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
     await viewer.page.getByText(`${rules} not acknowledged`).waitFor();
     expect(await viewer.page.getByRole('button', { name: /Acknowledge/ }).count()).toBe(0);
     await viewer.context.close();
-    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
-    await page.goto(`${service.base}/#/alarms`);
+    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer', hash: '/alarms' });
     await page.getByRole('button', { name: 'Acknowledge all…' }).click();
     const dialog = page.getByRole('dialog', { name: `Acknowledge ${rules} alarms?` });
     expect(await violations(page)).toEqual([]);

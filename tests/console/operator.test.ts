@@ -84,8 +84,10 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
   });
 
   test('[points §8.4] the page of a point shows its rules, and an instant of its trend leads to the run of that instant', async () => {
-    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
-    await page.goto(`${service.base}/#/points/4:measurement:1`);
+    const { page, context, complaints } = await visit(browser, service, {
+      role: 'Viewer',
+      hash: '/points/4:measurement:1',
+    });
     const rules = page.getByRole('region', { name: 'Rules' });
     await rules.getByRole('link', { name: 'Battery charge management' }).waitFor();
     await rules.getByText('thresholds: < 20 %').waitFor();
@@ -123,15 +125,19 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     for (let run = 0; run < 55; run++) await service.command('POST', '/rules/1/execute', {});
     await expect.poll(async () => (await list('limit=100')).length).toBeGreaterThan(55);
     const first = (await list('limit=100')).at(-1);
-    const { page, context } = await visit(browser, service, { role: 'Viewer' });
-    await page.goto(`${service.base}/#/rules/1?run=%22${first?.execution_id}%22`);
+    const { page, context } = await visit(browser, service, {
+      role: 'Viewer',
+      hash: `/rules/1?run=%22${first?.execution_id}%22`,
+    });
     await page.getByTestId('run-details').waitFor();
     await context.close();
   });
 
   test('[points §7.2] an override until a time counts down; a limit bounds the actuator; both are given back', async () => {
-    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
-    await page.goto(`${service.base}/#/points/3:action:1`);
+    const { page, context, complaints } = await visit(browser, service, {
+      role: 'Engineer',
+      hash: '/points/3:action:1',
+    });
     await page.getByRole('button', { name: 'Override' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Value in kW').fill('120');
@@ -323,8 +329,7 @@ instances:
   test('tags in descriptions filter the list', async () => {
     const made = await service.command('POST', '/rules', { name: 'Pumps', description: 'By day only. #water #pumps' });
     const { id } = made.body['data'] as unknown as { readonly id: number };
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/rules' });
     await untilText(page.locator(`[data-rule="${id}"]`), /By day only\.\s*#water #pumps/);
     const tags = page.getByRole('group', { name: 'Tags' });
     await tags.getByRole('button', { name: '#water (1)' }).click();

@@ -268,8 +268,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
   test('an audit event names its rule and leads to it, with the id beside it; one that is gone has its id', async () => {
     const made = await service.command('POST', '/rules', { name: 'Gone soon' });
     await service.command('DELETE', `/rules/${String(made.body['data']?.['id'])}`);
-    const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/audit?resourceKind=automation-rule`);
+    const { page, context } = await visit(browser, service, { hash: '/audit?resourceKind=automation-rule' });
     const events = page.getByTestId('audit-events');
     await untilText(events, /Peak shaving\s+automation-rule:\d+/);
     await untilText(events, new RegExp(`\\tautomation-rule:${String(made.body['data']?.['id'])}\\t`));
@@ -299,8 +298,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
   });
 
   test('a forecast that is refused shows its reasons as a table', async () => {
-    const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/forecasts`);
+    const { page, context } = await visit(browser, service, { hash: '/forecasts' });
     await page.getByLabel('Data up to').fill('2020-01-01T00:07:00Z');
     await untilText(page.locator('form'), /a past time on a whole step of 15 min/);
     expect(await page.getByRole('button', { name: 'Run the forecast' }).isDisabled()).toBe(true);

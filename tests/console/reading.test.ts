@@ -156,8 +156,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
   });
 
   test('runs collapse while nothing changes, are filtered and found by time, and a slider goes through them', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}?panel=%22history%22`);
+    const { page, context, complaints } = await visit(browser, service, { hash: `/rules/${id}?panel=%22history%22` });
     const history = page.getByTestId('history');
     const rows = history.locator('button[data-outcome]');
     // A rule that decides the same every second is one row.

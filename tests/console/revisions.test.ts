@@ -92,8 +92,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
   });
 
   test('a copy opens, disabled; a viewer sees everything and may change nothing', async () => {
-    const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}/revisions`);
+    const { page, context } = await visit(browser, service, { hash: `/rules/${id}/revisions` });
     await page.getByRole('button', { name: 'Duplicate…' }).click();
     await page.getByLabel('Name of the copy').fill('Stop when nearly full');
     await page.getByRole('dialog').getByRole('button', { name: 'Duplicate', exact: true }).click();
@@ -111,8 +110,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
 
   test('a rule that was deleted comes back under its own number, disabled', async () => {
     await service.command('DELETE', `/rules/${id}`, { reason: 'not needed' });
-    const { page, context } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${id}/revisions`);
+    const { page, context } = await visit(browser, service, { hash: `/rules/${id}/revisions` });
     await page.getByText('This rule was deleted').waitFor();
     await page.getByRole('button', { name: 'Restore…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
@@ -141,8 +139,7 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     const made = await service.command('POST', '/rules', { name: 'Candidate' });
     const id = Number(made.body['data']?.['id']);
     await service.command('PUT', `/rules/${id}`, { trigger_config, flow_json: flow('soc < 100') });
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/rules' });
     await page.getByRole('button', { name: 'More actions for Candidate' }).click();
     await page.getByRole('menuitem', { name: 'Enable in shadow' }).click();
     await untilText(page.getByRole('dialog'), /Nothing is sent to the devices/);

@@ -21,8 +21,7 @@ describe.runIf(chromiumPath !== undefined)('templates', () => {
   });
 
   test('[rules §13.1] a rule is made from a template of the package: points of the right unit, numbers in range', async () => {
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules`);
+    const { page, context, complaints } = await visit(browser, service, { hash: '/rules' });
     await page.getByRole('button', { name: 'From a template…' }).click();
     const dialog = page.getByTestId('template-dialog');
     await choose(page, 'Template', 'Battery: charge by the clock');

@@ -75,8 +75,7 @@ describe('the page evaluates as the service does', () => {
 
   test.runIf(chromiumPath !== undefined)('in the browser, on typed values, with nothing sent', async () => {
     if (browser === undefined) throw new Error('there is no browser');
-    const { page, context, complaints } = await visit(browser, service);
-    await page.goto(`${service.base}/#/rules/${ids[0]}?panel=%22try%22`);
+    const { page, context, complaints } = await visit(browser, service, { hash: `/rules/${ids[0]}?panel=%22try%22` });
     const trial = page.getByTestId('trial');
     await untilText(trial, /sends no write and records nothing/);
     const sent: string[] = [];
