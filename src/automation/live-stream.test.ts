@@ -74,9 +74,11 @@ function setup(
   const followed: string[][] = [];
   const pushes: ((values: readonly object[]) => boolean)[] = [];
   const sessions = new Map<string, StreamSubject | Fault>();
+  const complaints: string[] = [];
+  const complain = (message: string): void => void complaints.push(message);
   const stream = createLiveStream({
     clock,
-    log: silentLog,
+    log: { ...silentLog, warn: complain, error: complain },
     limits: { ...automationLimits, ...limits },
     async authenticateSession(cookie) {
       const found = sessions.get(cookie) ?? null;
@@ -103,7 +105,7 @@ function setup(
       },
     },
   });
-  return { clock, stream, watched, followed, pushes, sessions };
+  return { clock, stream, watched, followed, pushes, sessions, complaints };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -321,7 +323,7 @@ describe('[rules §8] live stream', () => {
   });
 
   test('[identity §9] a session that is suspended reads nothing: its stream ends, and a new one is told to try again', async () => {
-    const { clock, stream, sessions } = setup();
+    const { clock, stream, sessions, complaints } = setup();
     const away = new Fault('provider-unavailable', 'away');
     sessions.set('cookie', { mayRead: true, expiresAtMs: null });
     const connected = async (): Promise<TestSocket> => {
@@ -340,6 +342,11 @@ describe('[rules §8] live stream', () => {
     for (const { closed } of [socket, again])
       expect(closed).toMatchObject({ code: closeCodes.busy, reason: 'try again' });
     expect(again.sent).toEqual([]);
+    // Each of its pages connects again and again: the log would have nothing else.
+    expect(complaints).toEqual([]);
+    sessions.set('cookie', new Fault('storage-unavailable', 'away'));
+    expect((await connected()).closed).toMatchObject({ code: closeCodes.busy });
+    expect(complaints).toEqual(['cannot check a live stream token']);
     sessions.set('cookie', { mayRead: true, expiresAtMs: null });
     expect((await connected()).sent).toEqual([{ type: 'authenticated' }]);
   });

@@ -89,6 +89,9 @@ function messageOf(record: ExecutionRecord): string {
   return text;
 }
 
+/** The log has it already, where the provider was asked. */
+const isSuspended = (error: unknown): boolean => error instanceof Fault && error.code === 'provider-unavailable';
+
 export function createLiveStream(parts: LiveStreamParts): LiveStream {
   const { clock, log, limits } = parts;
   const clients = new Set<Client>();
@@ -162,12 +165,11 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
           else end(client, closeCodes.unauthenticated, expiredReason);
         })
         .catch((error: unknown) => {
-          log.warn('cannot check who reads a live stream', { error: String(error) });
           if (client.state !== 'open') return;
           // A suspended session reads nothing; the client connects again.
-          if (error instanceof Fault && error.code === 'provider-unavailable')
-            end(client, closeCodes.busy, 'try again');
-          else lookAgain(client, who);
+          if (isSuspended(error)) return end(client, closeCodes.busy, 'try again');
+          log.warn('cannot check who reads a live stream', { error: String(error) });
+          lookAgain(client, who);
         });
     });
   };
@@ -259,7 +261,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     if (client.state !== 'new' || message.type !== 'authenticate')
       return end(client, closeCodes.policy, 'authenticate first, once');
     authenticate(client, message.token).catch((error: unknown) => {
-      log.error('cannot check a live stream token', { error: String(error) });
+      if (!isSuspended(error)) log.error('cannot check a live stream token', { error: String(error) });
       end(client, closeCodes.busy, 'try again');
     });
   };
