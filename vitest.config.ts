@@ -64,8 +64,7 @@ export default defineConfig({
           retry: { count: 1, condition: /^(?!.*(the page threw|to deeply equal \[\]))/s },
           expect: expectation,
           hookTimeout: 60_000,
-          // A page waits for what it fetches and draws in processes of its own.
-          maxWorkers: availableParallelism() + 2,
+          maxWorkers: availableParallelism() + 1,
         },
       },
       {

@@ -69,6 +69,17 @@ async function beyondTheEdgeAtRest(page: Page): Promise<string[]> {
   return found;
 }
 
+/**
+ * As from a link: another address of the same page would only change what it shows. The page loads itself again: a reload from outside, right
+ * after the change of address, was seen to load the old one.
+ */
+async function openAfresh(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  const loaded = page.waitForEvent('load');
+  await page.evaluate(() => location.reload()).catch(() => undefined);
+  await loaded;
+}
+
 /** Transitions have ended by then. */
 const fadeMs = 400;
 
@@ -189,9 +200,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     };
     for (const { name, hash, ready } of cases) {
       await page.emulateMedia({ colorScheme: 'light' });
-      // Loaded again, as from a link: another address of the same page would only change what it shows.
-      await page.goto(`${service.base}/#${hash}`);
-      await page.reload();
+      await openAfresh(page, `${service.base}/#${hash}`);
       await ready(page);
       await page.waitForTimeout(fadeMs);
       await look(`${name}-${width}`);

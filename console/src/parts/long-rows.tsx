@@ -29,6 +29,8 @@ interface LongRows<T> {
   /** Heights of the rows that are not drawn, before and after those that are, in pixels. */
   readonly before: number;
   readonly after: number;
+  /** Moves the focus to the link (`data-row`) of the row `by` rows from that of `element`. A row that is not drawn has it once it is. */
+  moveFocus(element: Element, by: number): void;
 }
 
 export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongRows<T> {
@@ -50,6 +52,24 @@ export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongR
       return item === undefined ? index : keyOf(item);
     },
   });
+  // Keys come faster than rows are drawn: the next one goes on from the row that is still to be drawn.
+  const wanted = useRef<number | null>(null);
+  const focusWanted = (): void => {
+    // Who has gone elsewhere meanwhile is left there.
+    const isHere = document.activeElement === document.body || body.current?.contains(document.activeElement) === true;
+    if (!isHere) wanted.current = null;
+    const link = body.current?.querySelector<HTMLElement>(`tr[data-index="${wanted.current}"] a[data-row]`);
+    if (link === null || link === undefined) return;
+    wanted.current = null;
+    link.focus();
+  };
+  useLayoutEffect(focusWanted);
+  const moveFocus = (element: Element, by: number): void => {
+    const from = wanted.current ?? Number(element.closest('tr')?.dataset['index']);
+    wanted.current = Math.max(0, Math.min(from + by, items.length - 1));
+    focusWanted();
+    if (wanted.current !== null) rows.scrollToIndex(wanted.current);
+  };
   const shown = rows.getVirtualItems();
   const [first, last] = [shown[0], shown.at(-1)];
   return {
@@ -62,6 +82,7 @@ export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongR
     near: items.slice(...blocksOf(first?.index ?? 0, last?.index ?? 0)),
     before: (first?.start ?? offset) - offset,
     after: rows.getTotalSize() + offset - (last?.end ?? offset),
+    moveFocus,
   };
 }
 

@@ -234,17 +234,14 @@ interface TableParts {
 }
 
 function RuleTable({ rules, manage, empty }: TableParts) {
-  const { body, drawn, near, before, after } = useLongRows({ items: rules, keyOf: ({ id }) => id, rowPx });
+  const { body, drawn, near, before, after, moveFocus } = useLongRows({ items: rules, keyOf: ({ id }) => id, rowPx });
   useWatch(near.map(({ id }) => id));
   const ask = useRuleActions();
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof HTMLElement)) return;
-    const row = event.target.closest('tr');
-    const links = [...(body.current?.querySelectorAll<HTMLElement>('a[data-row]') ?? [])];
-    const at = links.findIndex((link) => link.closest('tr') === row);
-    const rule = drawn[at]?.item;
-    if (event.key === 'ArrowDown') links[Math.min(at + 1, links.length - 1)]?.focus();
-    else if (event.key === 'ArrowUp') links[Math.max(at - 1, 0)]?.focus();
+    const rule = rules[Number(event.target.closest('tr')?.dataset['index'])];
+    if (event.key === 'ArrowDown') moveFocus(event.target, 1);
+    else if (event.key === 'ArrowUp') moveFocus(event.target, -1);
     else if (event.key === 'e' && manage && rule !== undefined) ask(rule.enabled ? 'disable' : 'enable', rule);
     else if (event.key === 'r' && manage && rule !== undefined) ask('run', rule);
     else return;
