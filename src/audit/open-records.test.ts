@@ -55,27 +55,27 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect(await trail.rows('SELECT sequence FROM audit_event ORDER BY sequence')).toHaveLength(4);
   });
 
-  test('of an act in progress stay open until its process has said nothing for `inProgressForMs`, at its edge', async () => {
+  test('of an act in progress stay open until `inProgressForMs` after its process last renewed it, at its edge', async () => {
     const act = new InProgress(trail.database, trail.clock, 'correlation-1');
     const begunMs = trail.clock.wallMs();
-    await act.say();
+    await act.renew();
     await log.append(auditEntry());
     await log.append(auditEntry({ correlationId: 'correlation-2' }));
-    // A service that starts is alone but for such acts.
+    // A service that starts closes everything else.
     expect([await close(), await closedThrough()]).toEqual([1, 0]);
     trail.clock.setWall(begunMs + 3_600_000);
-    await act.say();
+    await act.renew();
     trail.clock.setWall(begunMs + 3_600_000 + inProgressForMs - 1);
     expect([await close(), await close(631_000), await close(Number.POSITIVE_INFINITY)]).toEqual([0, 0, 0]);
     trail.clock.setWall(begunMs + 3_600_000 + inProgressForMs);
-    // Also where nothing else would be: its process was another one.
+    // Even by a look that closes nothing else: another process accepted it.
     expect([await close(Number.POSITIVE_INFINITY), await closedThrough()]).toEqual([1, 3]);
     expect(await trail.rows('SELECT * FROM audit_in_progress')).toEqual([]);
   });
 
-  test('of an act that ended say so, and nothing else is kept of it', async () => {
+  test('of an act in progress are concluded by its process, and then its claim is gone', async () => {
     const act = new InProgress(trail.database, trail.clock, 'correlation-1');
-    await act.say();
+    await act.renew();
     const { eventId } = await log.append(auditEntry());
     await log.append(auditEntry({ outcome: 'succeeded', acceptedEventId: eventId }));
     await act.end();

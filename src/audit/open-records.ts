@@ -75,7 +75,7 @@ export class OpenRecords {
 /**
  * Closes as `unknown` the records accepted at least `olderThanMs` ago without a conclusion; returns how many. A younger record
  * may still be in progress in another process, and one of an act in progress (`InProgress`) is: it stays open, and the next pass
- * begins there. Once the process of such an act no longer says so, its records are closed whatever their age.
+ * begins there. Once the process of such an act no longer renews it, its records are closed whatever their age.
  */
 export async function closeOpenRecords(place: Place, olderThanMs = 0, signal?: AbortSignal): Promise<number> {
   const { database, clock, scope, onAppended } = place;
@@ -111,7 +111,7 @@ async function closeWindow(transaction: Transaction, window: Window): Promise<ty
   if (through <= head.closedThrough) return nothing;
   const open = await openBetween(transaction, head, through);
   const nowMs = clock.wallMs();
-  // Not all behind one that may go on may go on: the clock may have been set back, and some acts last.
+  // Records behind an open one are not always younger (the clock may have been set back), and some acts take long.
   const mayGoOn = ({ occurred_at: at, until_ms: untilMs }: OpenRecord): boolean =>
     untilMs === null ? olderThanMs > 0 && Date.parse(at) > nowMs - olderThanMs : untilMs > nowMs;
   const left = open.filter((row) => !mayGoOn(row));
@@ -131,7 +131,7 @@ async function closeWindow(transaction: Transaction, window: Window): Promise<ty
   return { closed: left.length, isDone };
 }
 
-/** `until_ms` is that of its act in progress; null when no process says so. */
+/** `until_ms` is that of its act in progress; null for any other. */
 type OpenRecord = AuditEventTable & { readonly until_ms: number | null };
 
 function openBetween(transaction: Transaction, head: ChainHead, through: number): Promise<OpenRecord[]> {

@@ -342,7 +342,7 @@ describe('[rules §8] live stream', () => {
     for (const { closed } of [socket, again])
       expect(closed).toMatchObject({ code: closeCodes.busy, reason: 'try again' });
     expect(again.sent).toEqual([]);
-    // Each of its pages connects again and again: the log would have nothing else.
+    // Every page connects again and again, which would fill the log.
     expect(complaints).toEqual([]);
     sessions.set('cookie', new Fault('storage-unavailable', 'away'));
     expect((await connected()).closed).toMatchObject({ code: closeCodes.busy });

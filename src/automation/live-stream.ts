@@ -89,7 +89,7 @@ function messageOf(record: ExecutionRecord): string {
   return text;
 }
 
-/** The log has it already, where the provider was asked. */
+/** Its cause was logged when the provider was asked. */
 const isSuspended = (error: unknown): boolean => error instanceof Fault && error.code === 'provider-unavailable';
 
 export function createLiveStream(parts: LiveStreamParts): LiveStream {

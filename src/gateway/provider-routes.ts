@@ -54,7 +54,7 @@ export function addProviderRoutes({ fastify }: Server, parts: ProviderRoutes): v
   });
 }
 
-/** What may work later is not a refused sign-in. */
+/** A failure that may pass is not a refused sign-in. */
 async function unlessUnavailable<T>(work: Promise<T>): Promise<T | 'unavailable'> {
   try {
     return await work;

@@ -34,8 +34,8 @@ function json(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Whether it was asked where its places are. */
-function saidItself(request: IncomingMessage, response: ServerResponse): boolean {
+/** Answers a request for the provider's metadata; false for any other. */
+function answeredDiscovery(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url?.includes('openid-configuration') !== true) return false;
   const issuer = `http://${request.headers.host}`;
   json(response, 200, { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` });
@@ -51,10 +51,10 @@ describe('[identity §9] a provider in trouble', () => {
     await expect(provider.finish(cameBack, 'a.b.c')).rejects.toMatchObject({ code: 'provider-unavailable' });
   });
 
-  test('a sign-in that it cannot finish is away where it may work later, and refused where it never will', async () => {
+  test('a sign-in that fails: unavailable if it may work later, refused if it never will', async () => {
     let code: (response: ServerResponse) => void = () => undefined;
     const provider = await providerAt((request, response) => {
-      if (!saidItself(request, response)) code(response);
+      if (!answeredDiscovery(request, response)) code(response);
     });
     const outcomes: Record<string, unknown> = {};
     const finished = async (name: string, secret: string, answer: typeof code): Promise<void> => {
@@ -87,7 +87,7 @@ describe('[identity §9] a provider in trouble', () => {
         response.writeHead(503).end();
         return;
       }
-      if (!saidItself(request, response)) json(response, 400, { error: 'invalid_grant' });
+      if (!answeredDiscovery(request, response)) json(response, 400, { error: 'invalid_grant' });
     });
     await expect(provider.begin('http://127.0.0.1')).rejects.toMatchObject({ code: 'provider-unavailable' });
     isBack = true;

@@ -165,7 +165,7 @@ export class Provider {
   }
 }
 
-/** What the library calls a timeout, or an answer that is none of the provider: a proxy's page, half a body. */
+/** The library's codes for a timeout, and for an answer that is not the provider's or not all of it: a proxy's page, half a body. */
 const awayCodes: ReadonlySet<string> = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',

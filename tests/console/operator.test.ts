@@ -262,7 +262,7 @@ instances:
     await panel.getByText('An override is in force').waitFor();
     await panel.getByRole('link', { name: 'All alarms' }).click();
     const row = page.locator('[data-alarm="override-active"]');
-    // One of an earlier override may still be there, cleared.
+    // The cleared alarm of an earlier override may still be listed.
     await row.getByText('active', { exact: true }).waitFor();
     await row.getByRole('button', { name: /Acknowledge/ }).focus();
     await page.keyboard.press('Enter');

@@ -70,8 +70,8 @@ async function beyondTheEdgeAtRest(page: Page): Promise<string[]> {
 }
 
 /**
- * As from a link: another address of the same page would only change what it shows. The page loads itself again: a reload from outside, right
- * after the change of address, was seen to load the old one.
+ * Loads the whole page, as a link from elsewhere does: another fragment alone would only change what it shows. `page.reload()` right after the change
+ * was seen to load the old address, so the page reloads itself.
  */
 async function openAfresh(page: Page, address: string): Promise<void> {
   await page.goto(address);

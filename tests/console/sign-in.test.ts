@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await admin.context.close();
   });
 
-  test('who comes back from an identity provider without a session reads why, once', async () => {
+  test('after a sign-in with a provider that did not succeed, the page says why, once', async () => {
     const { page, context } = await visit(browser, service, { role: null });
     const places = {
       failed: 'Signing in with your organisation failed. The service log has the reason.',

@@ -29,7 +29,7 @@ interface LongRows<T> {
   /** Heights of the rows that are not drawn, before and after those that are, in pixels. */
   readonly before: number;
   readonly after: number;
-  /** Moves the focus to the link (`data-row`) of the row `by` rows from that of `element`. A row that is not drawn has it once it is. */
+  /** Moves the focus by `by` rows from the row of `element`, to the link (`data-row`) there. A row that is not drawn yet gets it once it is. */
   moveFocus(element: Element, by: number): void;
 }
 
@@ -52,10 +52,10 @@ export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongR
       return item === undefined ? index : keyOf(item);
     },
   });
-  // Keys come faster than rows are drawn: the next one goes on from the row that is still to be drawn.
+  // The row that gets the focus once it is drawn: keys may come faster than rows are drawn.
   const wanted = useRef<number | null>(null);
   const focusWanted = (): void => {
-    // Who has gone elsewhere meanwhile is left there.
+    // The focus is not taken from another part of the page.
     const isHere = document.activeElement === document.body || body.current?.contains(document.activeElement) === true;
     if (!isHere) wanted.current = null;
     const link = body.current?.querySelector<HTMLElement>(`tr[data-index="${wanted.current}"] a[data-row]`);

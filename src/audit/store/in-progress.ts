@@ -1,6 +1,6 @@
 /**
- * Acts that last longer than any request, such as the import of a file by a command: the process that carries one out says again and
- * again that it is in progress, so that no other process takes its accepted records for left open [platform §3].
+ * Acts that last longer than any request, such as the import of a file by a command: the process that carries one out renews
+ * its claim again and again, so that no other process closes its accepted records as `unknown` [platform §3].
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../storage/database.ts';
@@ -28,9 +28,9 @@ export const inProgressOnServer = `
   );
 `;
 
-/** How long an act counts as in progress after its process last said so, by clocks that may differ. */
+/** How long a claim holds. The clocks of two machines may differ. */
 export const inProgressForMs = 60_000;
-/** How often its process says so. */
+/** How often its process renews it. */
 export const inProgressEveryMs = 10_000;
 
 export class InProgress {
@@ -44,8 +44,8 @@ export class InProgress {
     this.#correlationId = correlationId;
   }
 
-  /** It is in progress from now on, for `inProgressForMs`. */
-  async say(): Promise<void> {
+  /** Claims the act for `inProgressForMs` from now. */
+  async renew(): Promise<void> {
     const until = { until_ms: this.#clock.wallMs() + inProgressForMs };
     await this.#database.transaction((transaction) =>
       transaction

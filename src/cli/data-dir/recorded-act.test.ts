@@ -1,4 +1,4 @@
-/** Commands that change the data dir beside a service [platform §3]: their records are theirs to end, however long they take. */
+/** Commands that change the data dir beside a service [platform §3]: only they conclude their records, however long they take. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuditLog } from '../../audit/log.ts';
 import { closeOpenRecords } from '../../audit/open-records.ts';

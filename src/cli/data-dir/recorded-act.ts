@@ -15,7 +15,7 @@ type Details = Readonly<Record<string, unknown>>;
 export type BeginActs = (acts: readonly Act[], asked: Details) => Promise<EndActs>;
 export type EndActs = (outcome: 'succeeded' | 'failed', details: Details) => Promise<void>;
 
-/** Until their end, a service that starts or runs beside the command leaves the acts open, however long they last. */
+/** A service that starts or runs at the same time leaves these acts open until they end, however long they take. */
 export function recordedActs(database: Database, audit: AuditLog, clock: Clock): BeginActs {
   return async (acts, asked) => {
     const common = {
@@ -24,15 +24,15 @@ export function recordedActs(database: Database, audit: AuditLog, clock: Clock):
       correlationId: newId(),
     } as const satisfies Partial<AuditEntry>;
     const inProgress = new InProgress(database, clock, common.correlationId);
-    await inProgress.say();
+    await inProgress.renew();
     const accepted: { readonly act: Act; readonly eventId: string }[] = [];
     for (const act of acts) {
       const { eventId } = await audit.append({ ...common, ...act, outcome: 'accepted', details: asked });
       accepted.push({ act, eventId });
     }
-    const saying = repeatedly(clock, inProgressEveryMs, silentLog, () => inProgress.say());
+    const renewing = repeatedly(clock, inProgressEveryMs, silentLog, () => inProgress.renew());
     return async (outcome, details) => {
-      saying.cancel();
+      renewing.cancel();
       for (const { act, eventId } of accepted)
         await audit.append({ ...common, ...act, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
       await inProgress.end();
