@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from '../src/databases/site-database.ts';
 import { localScope } from '../src/gateway/local-keys.ts';
 import { benchEntry, fillLog } from './fixture/audit-site.ts';
-import { siteFolders } from './fixture/running-site.ts';
+import { compiledBefore, siteFolders } from './fixture/running-site.ts';
 import { limitMissed, sizes } from './fixture/sizes.ts';
 
 const { none, few, many, most, events, settleSeconds, rounds } = sizes(
@@ -98,7 +98,8 @@ async function started(
   until: (output: () => string) => Promise<void> = async () => undefined,
 ) {
   const beganMs = performance.now();
-  const child = spawn(process.execPath, [program], { env: environment(folders), stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...environment(folders), ...(program === programs.sources ? compiledBefore : {}) };
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   await new Promise<void>((resolve, reject) => {
     const listen = (chunk: Buffer): void => {

@@ -199,7 +199,7 @@ async function startWith(
 
 async function loading(): Promise<void> {
   const { folders, running } = await startWith(ruleCount, async (started, begunMs) => {
-    const elapsed = (): string => ((performance.now() - begunMs) / 1000).toFixed(1);
+    const elapsed = (): string => ((performance.now() - begunMs) / 1000).toFixed(2);
     console.log(`${ruleCount} rules: answers after ${elapsed()} s`);
     await measure(`loading ${ruleCount} rules`, started, () => loaded(started, ruleCount - 1));
     console.log(`  all run after ${elapsed()} s`);
