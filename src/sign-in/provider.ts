@@ -165,7 +165,7 @@ export class Provider {
   }
 }
 
-/** The library's codes for a timeout, and for an answer that is not the provider's or not all of it: a proxy's page, half a body. */
+/** The library's codes for a timeout, for an answer from something else (a proxy's error page), and for an incomplete one. */
 const awayCodes: ReadonlySet<string> = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -177,7 +177,7 @@ const awayCodes: ReadonlySet<string> = new Set([
 /** Errors that do not mean a refusal. */
 function isAway(error: unknown): boolean {
   if (error instanceof Fault) return true;
-  // `fetch` says so of a failed connection; the library's own errors of this kind are about arguments and have a code.
+  // A failed connection is a TypeError of `fetch` with a cause. The library's own TypeErrors have a code: they mean a wrong argument.
   if (error instanceof TypeError && !('code' in error)) return error.cause !== undefined;
   if (error instanceof openid.ResponseBodyError) return error.status >= 500;
   return error instanceof openid.ClientError && awayCodes.has(error.code ?? '');

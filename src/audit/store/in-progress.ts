@@ -1,6 +1,6 @@
 /**
  * Acts that last longer than any request, such as the import of a file by a command: the process that carries one out renews
- * its claim again and again, so that no other process closes its accepted records as `unknown` [platform §3].
+ * its claim regularly, so that no other process closes its accepted records as `unknown` [platform §3].
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../storage/database.ts';
