@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
+import { noJournal } from '../storage/journal.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { automationLimits } from './limits.ts';
 import { createRecordWriter } from './record-writer.ts';
-import { noJournal } from './run-journal.ts';
 import { createRunRecorder } from './run-recorder.ts';
 import type { RunStore, StateRow } from './store/run-store.ts';
 

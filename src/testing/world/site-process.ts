@@ -13,8 +13,9 @@ import { createEngineClient, type EngineClient } from '../../automation/engine-c
 import { type EngineCore, startEngineCore } from '../../automation/engine-core.ts';
 import { automationLimits } from '../../automation/limits.ts';
 import { type ParametersInForce, parametersInForce } from '../../automation/parameters-in-force.ts';
+import { isRunRow } from '../../automation/record-spool.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
-import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
+import type { RunRow } from '../../automation/run-blocks.ts';
 import { createAuthorityReader, createAuthorityStore } from '../../automation/store/authority-store.ts';
 import { createRevisionReader, type RevisionReader } from '../../automation/store/revision-store.ts';
 import { createRuleStore, type RuleStore } from '../../automation/store/rule-store.ts';
@@ -35,6 +36,7 @@ import { createPointMemory, type PointMemory } from '../../points/shared-memory.
 import { flowLimits } from '../../rules/limits.ts';
 import type { ExecutionRecord } from '../../rules/record.ts';
 import { createSnapshot, type Snapshot } from '../../site/snapshot.ts';
+import { type Journal, openJournal } from '../../storage/journal.ts';
 import type { Plant } from './plant.ts';
 import type { Random } from './random.ts';
 import { portPair } from './thread-port.ts';
@@ -148,7 +150,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         const parts = {
           store: slow(createRunStore(opened), () => ended),
           ruleLog,
-          journal: faultyJournal(openRunJournal(join(folder, 'journal')), disk),
+          journal: faultyJournal(openJournal({ folder: join(folder, 'journal'), isRow: isRunRow }), disk),
           blockMs: automationLimits.history_block_ms,
           limits: automationLimits,
           clock: ownClock,
@@ -351,7 +353,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
 }
 
 /** A full disk takes no more of the journal than of anything else. */
-function faultyJournal(journal: RunJournal, disk: Disk): RunJournal {
+function faultyJournal(journal: Journal<RunRow>, disk: Disk): Journal<RunRow> {
   return {
     ...journal,
     append(rows, last) {

@@ -1,35 +1,42 @@
 /**
- * Runs that are waiting to be stored together, kept in files meanwhile, so that an end of the process without warning loses none
- * of them [rules §7.5]: frames of compressed JSON lines, appended as they come. A file is removed once all its runs are stored.
- * A server stores each run immediately and needs no journal (`noJournal`).
+ * Rows that are waiting to be stored together, kept in files meanwhile, so that an end of the process without warning loses none
+ * of them: frames of compressed JSON lines, appended as they come. A file is removed once all its rows are stored. A server
+ * stores rows immediately and needs no journal (`noJournal`).
  *
  * Frame: its length and the CRC-32 of the rest (each 32 bits, big-endian), then the compressed lines. A torn frame is left
- * out. Calls block this thread for as long as the disk takes: it is the record thread's, not that of the ticks.
+ * out. Calls block this thread for as long as the disk takes: it is a thread that stores, not that of the ticks.
  */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { newId } from '../base/id.ts';
-import { isRunRow } from './record-spool.ts';
-import type { RunRow } from './run-blocks.ts';
 
-export interface RunJournal {
-  /** Runs that were left behind by the process or thread before, and were perhaps not stored. */
-  left(): readonly RunRow[];
+export interface Journal<T> {
+  /** Rows that were left behind by the process or thread before, and were perhaps not stored. */
+  left(): readonly T[];
   /** Those are stored. */
   forget(): void;
   /** The newest of the rows has this number. True: they are kept. Throws when the disk does not take them. */
-  append(rows: readonly RunRow[], last: number): boolean;
-  /** All runs up to this number are stored. */
+  append(rows: readonly T[], last: number): boolean;
+  /** What comes next goes to another file, so that this one can go when its rows are stored. */
+  turnOver(): void;
+  /** All rows up to this number are stored. */
   stored(upTo: number): void;
 }
 
-export const noJournal: RunJournal = {
+export const noJournal: Journal<never> = {
   left: () => [],
   forget: () => undefined,
   append: () => false,
+  turnOver: () => undefined,
   stored: () => undefined,
 };
+
+export interface JournalParts<T> {
+  readonly folder: string;
+  /** Type guard for a stored row; rejects rows of another version. */
+  readonly isRow: (value: unknown) => value is T;
+}
 
 interface File {
   readonly path: string;
@@ -38,17 +45,19 @@ interface File {
 }
 
 const headBytes = 8;
-const suffix = '.runs';
+const suffix = '.rows';
+/** Of runs, from before measurements were kept the same way. */
+const earlierSuffix = '.runs';
 /** A file that has grown to this is followed by another one. */
 const fileBytes = 1_048_576;
 
-/** No process has left runs in it. */
-export function isJournalEmpty(folder: string): boolean {
-  return namesIn(folder).length === 0;
+/** Files that hold rows which are perhaps not stored yet; none when all are. */
+export function journalFiles(folder: string): string[] {
+  return namesIn(folder).map((name) => join(folder, name));
 }
 
-export function openRunJournal(folder: string): RunJournal {
-  const found = namesIn(folder).map((name) => join(folder, name));
+export function openJournal<T>({ folder, isRow }: JournalParts<T>): Journal<T> {
+  const found = journalFiles(folder);
   const files: File[] = [];
   const current = (): File => {
     const last = files.at(-1);
@@ -59,7 +68,7 @@ export function openRunJournal(folder: string): RunJournal {
     return next;
   };
   return {
-    left: () => found.flatMap((path) => rowsIn(readFileSync(path))),
+    left: () => found.flatMap((path) => rowsIn(readFileSync(path)).filter(isRow)),
     forget() {
       for (const path of found.splice(0)) rmSync(path, { force: true });
     },
@@ -78,13 +87,17 @@ export function openRunJournal(folder: string): RunJournal {
       file.last = last;
       return true;
     },
+    turnOver() {
+      const file = files.at(-1);
+      if (file !== undefined) file.bytes = fileBytes;
+    },
     stored(upTo) {
       while (files[0] !== undefined && files[0].last <= upTo) rmSync(files.shift()?.path ?? '', { force: true });
     },
   };
 }
 
-function frameOf(rows: readonly RunRow[]): Buffer {
+function frameOf(rows: readonly unknown[]): Buffer {
   const packed = deflateRawSync(rows.map((row) => JSON.stringify(row)).join('\n'));
   const head = Buffer.alloc(headBytes);
   head.writeUInt32BE(packed.length, 0);
@@ -93,16 +106,13 @@ function frameOf(rows: readonly RunRow[]): Buffer {
 }
 
 /** Up to the first frame that is not whole. */
-function rowsIn(bytes: Buffer): RunRow[] {
-  const rows: RunRow[] = [];
+function rowsIn(bytes: Buffer): unknown[] {
+  const rows: unknown[] = [];
   for (let at = 0; at + headBytes <= bytes.length; ) {
     const end = at + headBytes + bytes.readUInt32BE(at);
     const packed = bytes.subarray(at + headBytes, end);
     if (end > bytes.length || crc32(packed) !== bytes.readUInt32BE(at + 4)) break;
-    for (const line of inflateRawSync(packed).toString('utf8').split('\n')) {
-      const row: unknown = JSON.parse(line);
-      if (isRunRow(row)) rows.push(row);
-    }
+    for (const line of inflateRawSync(packed).toString('utf8').split('\n')) rows.push(JSON.parse(line));
     at = end;
   }
   return rows;
@@ -112,7 +122,7 @@ function rowsIn(bytes: Buffer): RunRow[] {
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
-      .filter((name) => name.endsWith(suffix))
+      .filter((name) => name.endsWith(suffix) || name.endsWith(earlierSuffix))
       .toSorted();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];

@@ -4,17 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RunRow } from './run-blocks.ts';
-import { openRunJournal } from './run-journal.ts';
+import { openJournal } from './journal.ts';
 
-const row = (number: number, record = '{"text":"line\\nbreak"}'): RunRow => ({
-  execution_id: `run-${number}`,
-  rule_id: 1,
-  unchanged: false,
-  record,
-});
+interface Row {
+  readonly number: number;
+  readonly text: string;
+}
 
-describe('the journal of runs', () => {
+const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && 'number' in value;
+
+const row = (number: number, text = 'line\nbreak'): Row => ({ number, text });
+
+describe('the journal', () => {
   let folder: string;
   beforeEach(() => {
     folder = join(mkdtempSync(join(tmpdir(), 'setpoint-journal-')), 'journal');
@@ -23,33 +24,33 @@ describe('the journal of runs', () => {
   const files = (): string[] => readdirSync(folder).map((name) => join(folder, name));
 
   test('holds what an end without warning left, for the service alone, until that is forgotten', () => {
-    const first = openRunJournal(folder);
+    const first = openJournal({ folder, isRow });
     expect(first.left()).toEqual([]);
     first.append([row(1), row(2)], 2);
     first.append([row(3)], 3);
     expect(statSync(files()[0] ?? '').mode & 0o077).toBe(0);
-    const second = openRunJournal(folder);
+    const second = openJournal({ folder, isRow });
     expect(second.left()).toEqual([row(1), row(2), row(3)]);
     second.append([row(4)], 1);
     second.forget();
-    expect(openRunJournal(folder).left()).toEqual([row(4)]);
+    expect(openJournal({ folder, isRow }).left()).toEqual([row(4)]);
   });
 
-  test('a file goes when all its runs are stored; the next one begins at 1 MiB', () => {
-    const journal = openRunJournal(folder);
+  test('a file goes when all its rows are stored; the next one begins at 1 MiB', () => {
+    const journal = openJournal({ folder, isRow });
     // Text that does not compress.
     const long = randomBytes(700_000).toString('base64');
     journal.append([row(1, long)], 1);
     for (let number = 2; files().length < 2; number++) journal.append([row(number, `${number}${long}`)], number);
-    const last = openRunJournal(folder).left().length;
+    const last = openJournal({ folder, isRow }).left().length;
     journal.stored(last - 1);
-    expect(openRunJournal(folder).left()).toEqual([expect.objectContaining({ execution_id: `run-${last}` })]);
+    expect(openJournal({ folder, isRow }).left()).toEqual([expect.objectContaining({ number: last })]);
     journal.stored(last);
     expect(files()).toEqual([]);
   });
 
   test('whatever a cut leaves of a file, the frames before it are read and nothing else', () => {
-    const journal = openRunJournal(folder);
+    const journal = openJournal({ folder, isRow });
     const ends = [0];
     for (let number = 1; number <= 4; number++) {
       journal.append([row(number)], number);
@@ -61,11 +62,11 @@ describe('the journal of runs', () => {
       fc.property(fc.nat(whole.length), fc.uint8Array({ maxLength: 20 }), (length, garbage) => {
         writeFileSync(file, whole.subarray(0, length));
         appendFileSync(file, garbage);
-        const read = openRunJournal(folder).left();
+        const read = openJournal({ folder, isRow }).left();
         const certain = ends.filter((end) => end <= length).length - 1;
         expect(read.slice(0, certain)).toEqual([1, 2, 3, 4].slice(0, certain).map((number) => row(number)));
         // Garbage may complete a frame only by being what was cut off.
-        expect(read.every((each) => each.record === row(1).record)).toBe(true);
+        expect(read.every((each) => each.text === row(1).text)).toBe(true);
       }),
     );
   });
