@@ -204,6 +204,7 @@ async function recording(historian: Historian): Promise<void> {
   const recorder = startRecording({
     setup: () => setup,
     place: file,
+    journalFolder: join(folder, 'journal-history'),
     spoolFolder: null,
     logLevel: 'error',
     clock: systemClock,

@@ -10,7 +10,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { DatabasePlace } from '../storage/database.ts';
-import { journalFiles, noJournal, openJournal } from '../storage/journal.ts';
+import { journalFiles, journalFolder, noJournal, openJournal } from '../storage/journal.ts';
 import type { AutomationLimits } from './limits.ts';
 import { isRunRow } from './record-spool.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
@@ -44,7 +44,7 @@ export function openRecordWriter(
   const told = onCounts === undefined ? {} : { onCounts };
   // A server keeps what other machines must know at once, and its disk is not a gateway's flash.
   const waits = typeof setup.database === 'string';
-  const journal = waits ? openJournal({ folder: journalFolder(setup), isRow: isRunRow }) : noJournal;
+  const journal = waits ? openJournal({ folder: journalFolder(setup.dataFolder, 'runs'), isRow: isRunRow }) : noJournal;
   const blockMs = waits ? setup.limits.history_block_ms : 0;
   const writer = createRecordWriter({ store, ruleLog, journal, blockMs, limits: setup.limits, clock, log, ...told });
   return {
@@ -86,11 +86,12 @@ interface Instance {
  * are stored, the thread begins with the first call that needs it: it holds 17 MB, which a site without rules is spared.
  */
 export function openRecordThread(data: WriterWorkerData, isStored: boolean, clock: Clock, log: Log): OpenRecordWriter {
-  return new RecordThread(data, isStored || journalFiles(journalFolder(data)).length > 0, clock, log);
-}
-
-function journalFolder({ dataFolder }: WriterSetup): string {
-  return join(dataFolder, 'journal');
+  return new RecordThread(
+    data,
+    isStored || journalFiles(journalFolder(data.dataFolder, 'runs')).length > 0,
+    clock,
+    log,
+  );
 }
 
 class RecordThread implements OpenRecordWriter {

@@ -11,7 +11,9 @@ import { sha256Hex } from '../base/digest.ts';
 import { Fault } from '../base/fault.ts';
 import { dayMs, queryTime, timeLabel } from '../base/timestamp.ts';
 import { inTurns } from '../base/turns.ts';
+import type { SeriesId } from '../historian/historian.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
+import { recordedPoints } from '../historian/look.ts';
 import { feedbackOf } from '../rules/backtest/feedback.ts';
 import type { PlantAssumption } from '../rules/backtest/plant-run.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
@@ -30,6 +32,8 @@ export interface BacktestCapabilityParts {
   readonly limits: BacktestLimits & { readonly tick_interval_ms: number; readonly event_min_interval_ms: number };
   readonly historyLimits: HistoryLimits;
   readonly history: DatabasePlace;
+  /** Stores what was recorded of these series so far. */
+  readonly settleHistory: (series: readonly SeriesId[]) => Promise<boolean>;
   readonly runtime: DatabasePlace;
 }
 
@@ -56,8 +60,9 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
   const plant = body.assume === undefined ? null : plantAssumption(site, body.assume);
   const window = windowOf(body, limits.window_days);
   const candidate = await candidateOf(parts, stored, body);
-  // The newest runs may not be stored yet.
+  // The newest runs and readings may not be stored yet.
   await automation.engine.settle(id).catch(() => undefined);
+  await parts.settleHistory(recordedPoints(site.points).map(({ instance, id: point }) => ({ instance, point })));
   const job: BacktestJob = {
     mode: body.mode,
     plant,

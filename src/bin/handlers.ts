@@ -71,7 +71,7 @@ function siteFile(config: ServiceConfig): SiteOperatorParts['file'] {
 }
 
 function ruleHandlers(parts: HandlerParts) {
-  const { config, limits, site, database, runtime, log, memory, store, role, parameters, stored } = parts;
+  const { config, limits, site, database, runtime, log, history, memory, store, role, parameters, stored } = parts;
   const automation: AutomationParts = {
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
@@ -98,6 +98,7 @@ function ruleHandlers(parts: HandlerParts) {
     limits: { ...limits.backtest, ...limits.automation },
     historyLimits: limits.history,
     history: historyDatabase(config, limits.storage),
+    settleHistory: (series) => history.recording.settle(series),
     runtime: runtimeDatabase(config, limits.storage),
   });
   return [...automationCapabilities(automation), ...tried, ...parameterCapabilities({ ...automation, stored })];

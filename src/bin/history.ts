@@ -6,16 +6,17 @@ import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type SharedRecording, shareRecording } from '../cluster/shared-recording.ts';
 import { commandedPoints } from '../historian/commands.ts';
-import type { Historian } from '../historian/historian.ts';
+import type { HistoryReader } from '../historian/historian.ts';
 import { historySpool } from '../historian/history-spool.ts';
 import { recordedPoints } from '../historian/look.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { RecorderSetup } from '../historian/recorder.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
-import { startRecording } from '../historian/recording.ts';
+import { type RecordingParts, startRecording } from '../historian/recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
+import { journalFolder } from '../storage/journal.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { historyDatabase } from './databases.ts';
 
@@ -24,7 +25,7 @@ export interface ServiceHistory {
   /** Null where this process records as long as it runs. */
   readonly shared: Pick<SharedRecording, 'begin' | 'end'> | null;
   /** Reads only: what is written goes through the recording. */
-  readonly reader: Pick<Historian, 'snapshot' | 'export'>;
+  readonly reader: HistoryReader;
   stop(): Promise<void>;
 }
 
@@ -50,11 +51,15 @@ export function startHistory(
     };
   };
   const historian = openHistorian(place, limits.history, { standsMs: site().history.recordIntervalMs });
-  const start = (at: DatabasePlace, spoolFolder: string | null, earlier: 'unstored' | 'unknown'): Recording =>
+  const start = (
+    at: DatabasePlace,
+    folders: Pick<RecordingParts, 'journalFolder' | 'spoolFolder'>,
+    earlier: 'unstored' | 'unknown',
+  ): Recording =>
     startRecording({
       setup: () => ({ ...setup(), earlier }),
       place: at,
-      spoolFolder,
+      ...folders,
       logLevel: config.logLevel,
       clock: systemClock,
       log,
@@ -63,17 +68,23 @@ export function startHistory(
     typeof place === 'string'
       ? null
       : shareRecording({
-          start: (epoch) => start({ ...place, epoch }, config.dataDir, 'unknown'),
+          start: (epoch) => start({ ...place, epoch }, { journalFolder: null, spoolFolder: config.dataDir }, 'unknown'),
           spool: historySpool(config.dataDir),
           historian,
           clock: systemClock,
           log,
         });
-  const recording = shared ?? start(place, null, 'unstored');
+  const recording =
+    shared ?? start(place, { journalFolder: journalFolder(config.dataDir, 'history'), spoolFolder: null }, 'unstored');
   return {
     recording,
     shared,
-    reader: historian,
+    reader: {
+      async snapshot(series) {
+        await recording.settle(series);
+        return historian.snapshot();
+      },
+    },
     async stop() {
       await recording.stop(true);
       await historian.close();

@@ -53,7 +53,8 @@ function rig(more: Partial<typeof testHistoryLimits> = {}, historian?: Pick<Hist
   const spool = historySpool(history.folder);
   const recording = shareRecording({
     start: (epoch) => {
-      const parts = { setup: () => setup, place: { ...state.place, epoch }, spoolFolder: history.folder } as const;
+      const folders = { journalFolder: null, spoolFolder: history.folder };
+      const parts = { setup: () => setup, place: { ...state.place, epoch }, ...folders } as const;
       return startRecording({ ...parts, logLevel: 'silent', clock, log, inProcess: true });
     },
     spool,

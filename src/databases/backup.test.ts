@@ -49,6 +49,21 @@ const refusal = (work: () => unknown): string => {
 };
 
 describe('[platform §4.4] a backup', () => {
+  test('a journal that is stored and removed meanwhile is not missed; any other file is', () => {
+    mkdirSync(join(dataDir, 'journal'));
+    const [journal, key] = [join(dataDir, 'journal', '1.rows'), join(dataDir, 'signing-key.pem')];
+    writeFileSync(journal, 'rows');
+    const without = (file: string) => ({
+      ...order(),
+      onFile: (name: string) => rmSync(join(dataDir, name) === file ? file : base + '/none', { force: true }),
+    });
+    const { files } = backUp(without(journal));
+    expect(files.map(({ name }) => name)).not.toContain('journal/1.rows');
+    expect(checkBackup(target).files).toEqual(files);
+    rmSync(target, { recursive: true });
+    expect(() => backUp(without(key))).toThrow('ENOENT');
+  });
+
   test('has databases, keys, checkpoints and small files; no lock, no log; for its owner alone', () => {
     const manifest = backUp(order());
     expect(manifest).toMatchObject({

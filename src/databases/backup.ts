@@ -26,6 +26,7 @@ import {
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
 import { Check } from 'typebox/value';
+import { isJournalFile } from '../storage/journal.ts';
 import { copyDatabase, type DatabaseName, damageOf, databaseFormats, migrationCopies } from './data-files.ts';
 import { schemas } from './schemas.ts';
 
@@ -98,18 +99,20 @@ export function backUp(order: BackupOrder): BackupManifest {
   // Small files first: a checkpoint that is newer than the database beside it would vouch for events that it lacks.
   const small = names.filter((name) => !name.endsWith('.sqlite'));
   const databases = names.filter((name) => name.endsWith('.sqlite'));
+  const copied: string[] = [];
   for (const name of [...small, ...databases]) {
     order.onFile(name);
     const copy = join(target, name);
     mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
     if (name.endsWith('.sqlite')) copyWhole(join(dataDir, name), copy);
-    else copyFileSync(join(dataDir, name), copy);
+    else if (!copyFile(join(dataDir, name), copy)) continue;
     chmodSync(copy, 0o600);
     syncToDisk(copy);
+    copied.push(name);
   }
   const formats = Object.fromEntries(databaseFormats(target).map(({ name, found }) => [name, found]));
   // Looking at a database leaves nothing behind that would count as a file of the backup.
-  const files = [...small, ...databases].map((name) => ({ name, ...factsOf(join(target, name)) }));
+  const files = copied.map((name) => ({ name, ...factsOf(join(target, name)) }));
   const manifest: BackupManifest = {
     schema: 'svc.backup.v1',
     created_at: new Date(order.wallMs).toISOString(),
@@ -210,6 +213,17 @@ function filesOf(folder: string, prefix = ''): string[] {
       return entry.isFile() ? [name] : [];
     })
     .toSorted();
+}
+
+/** False when it is gone: a journal's rows are stored by then, in a database that is copied later. */
+function copyFile(file: string, copy: string): boolean {
+  try {
+    copyFileSync(file, copy);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && isJournalFile(file)) return false;
+    throw error;
+  }
 }
 
 function copyWhole(file: string, copy: string): void {

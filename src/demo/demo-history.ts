@@ -113,7 +113,7 @@ async function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs
 
 async function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Promise<Float64Array> {
   try {
-    const snapshot = await history.reader.snapshot();
+    const snapshot = await history.reader.snapshot([series]);
     try {
       const { cells } = await snapshot.window({
         series,

@@ -82,6 +82,12 @@ export interface TrendCells {
   readonly observations: Float64Array;
 }
 
+/** Opens snapshots of which it is known what they are for: what waits to be stored of the series is stored first. */
+export interface HistoryReader {
+  /** Throws Fault `source-unavailable` when the store is missing or broken. */
+  snapshot(series: readonly SeriesId[]): Promise<HistorySnapshot>;
+}
+
 /** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot tidy up. */
 export interface HistorySnapshot {
   /** Read in short turns; `signal` ends it between two of them, with its reason. */

@@ -16,7 +16,7 @@ export interface HistorySpool extends Omit<Spool<HistoryRow>, 'store'> {
 
 const qualities: readonly unknown[] = Object.values(recordedQuality);
 
-function isHistoryRow(value: unknown): value is HistoryRow {
+export function isHistoryRow(value: unknown): value is HistoryRow {
   if (typeof value !== 'object' || value === null) return false;
   const {
     series,

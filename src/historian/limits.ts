@@ -9,7 +9,26 @@ export const historyLimitsSchema = strict({
     [10, 60_000],
     'shortest interval between two reads of the live table; of faster changes only the newest is recorded',
   ),
-  flush_interval_ms: limit(1000, [10, 60_000], 'how often recorded rows are stored'),
+  flush_interval_ms: limit(
+    1000,
+    [10, 60_000],
+    'how often recorded rows are written to the disk: to the journal, or to a server',
+  ),
+  block_ms: limit(
+    60_000,
+    [0, 600_000],
+    'how long recorded rows of a file wait in the journal, so that those of a series are stored together; a read has those of its series stored first',
+  ),
+  command_repeat_ms: limit(
+    300_000,
+    [1000, 3_600_000],
+    'with files, how long accepted commands of one value are recorded as one row; a read has those of its series stored first. Never less than `record_interval_ms`',
+  ),
+  settle_timeout_ms: limit(
+    1000,
+    [10, 60_000],
+    'how long a read waits for the rows of its series to be stored; then it reads without those that are not',
+  ),
   flush_rows: limit(5000, [1, 100_000], 'rows of one transaction'),
   queue_rows: limit(
     200_000,
@@ -29,7 +48,7 @@ export const historyLimitsSchema = strict({
   stop_timeout_ms: limit(
     1000,
     [10, 10_000],
-    'time for the recorder to store pending rows at a stop; on a shared site the rest is spooled',
+    'time for the recorder to store pending rows at a stop; the rest is kept in the journal, on a shared site in the spool',
   ),
   restart_delay_ms: limit(1000, [0, 60_000], 'wait before a dead historian thread is started again'),
 });

@@ -2,28 +2,44 @@
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import type { AppendReport, HistoryRow } from './historian.ts';
+import { noJournal } from '../storage/journal.ts';
+import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
 import { historySpool } from './history-spool.ts';
 import { openHistorian } from './open-historian.ts';
 import { type RecorderCounts, startRecorder } from './recorder.ts';
 import { type HistoryColumns, packedRows, type RecorderEnd, type RecorderWorkerData } from './recorder-protocol.ts';
+import { openHistoryJournal, takeStoreRequest } from './waiting-journal.ts';
 
 /** `RecorderMethods`, answered. */
 export interface RecorderAt {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
+  settle(series: readonly SeriesId[]): Promise<boolean>;
   counts(): Promise<RecorderCounts>;
   stop(store: boolean): Promise<RecorderEnd>;
   keep(): Promise<number>;
 }
 
-export function startRecorderAt({ setup, place, spoolFolder }: RecorderWorkerData, clock: Clock, log: Log): RecorderAt {
+export function startRecorderAt(
+  { setup, place, journalFolder, spoolFolder }: RecorderWorkerData,
+  clock: Clock,
+  log: Log,
+): RecorderAt {
   const historian = openHistorian(place, setup.limits);
-  const recorder = startRecorder(setup, historian, clock, log);
+  const waits =
+    journalFolder === null
+      ? { journal: noJournal, readersSettle: false, isAsked: () => false }
+      : {
+          journal: openHistoryJournal(journalFolder),
+          readersSettle: true,
+          isAsked: () => takeStoreRequest(journalFolder),
+        };
+  const recorder = startRecorder(setup, { ...waits, historian, clock, log });
   const spool = spoolFolder === null ? null : historySpool(spoolFolder);
   let left: readonly HistoryRow[] = [];
   let kept = 0;
   return {
     append: (columns) => recorder.append(packedRows(columns)),
+    settle: (series) => recorder.settle(series),
     counts: async () => recorder.counts(),
     async stop(store) {
       left = await recorder.stop(store);

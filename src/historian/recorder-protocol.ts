@@ -17,6 +17,8 @@ export interface HistoryColumns {
 export type RecorderMethods = {
   /** Stores values as if they had been recorded when they were observed. */
   readonly append: (columns: readonly HistoryColumns[]) => AppendReport;
+  /** Stores what was recorded of these series before the call; false when that failed. */
+  readonly settle: (series: readonly SeriesId[]) => boolean;
   readonly counts: (argument: null) => RecorderCounts;
   /** Whether to store pending rows. */
   readonly stop: (store: boolean) => RecorderEnd;
@@ -33,6 +35,8 @@ export interface RecorderEnd {
 export interface RecorderWorkerData {
   readonly setup: RecorderSetup;
   readonly place: DatabasePlace;
+  /** Where rows of a file are kept while they wait for more of their series; null: they do not wait. */
+  readonly journalFolder: string | null;
   /** Where what could not be stored is kept; null: nowhere, as its disk is the one that takes nothing. */
   readonly spoolFolder: string | null;
   readonly logLevel: LogLevel;
@@ -40,10 +44,12 @@ export interface RecorderWorkerData {
 
 export interface Recording {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
+  /** Stores what was recorded of these series before the call; false when that failed, or took longer than `settle_timeout_ms`. */
+  settle(series: readonly SeriesId[]): Promise<boolean>;
   counts(): Promise<RecorderCounts>;
   /** Stores pending rows and continues with the current points of the site. */
   renew(): Promise<void>;
-  /** With `store`, pending rows are stored first; on a shared site the rest is spooled. Answers with the final counts. */
+  /** With `store`, pending rows are stored first; the rest stays in the journal, on a shared site in the spool. Answers with the final counts. */
   stop(store: boolean): Promise<RecorderCounts>;
 }
 

@@ -5,6 +5,7 @@ import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';
+import { noJournal } from '../storage/journal.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
@@ -54,9 +55,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
       retentionDays: 1,
       limits: { ...testHistoryLimits, ...limits },
     },
-    store,
-    clock,
-    log,
+    { historian: store, journal: noJournal, readersSettle: false, isAsked: () => false, clock, log },
   );
   const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
   /** Time passes, and what it began is done. */

@@ -43,6 +43,7 @@ function rig({ place, historian }: TestHistory, inProcess: boolean, more: Partia
   const parts = {
     setup: () => setup,
     place,
+    journalFolder: null,
     spoolFolder: null,
     logLevel: 'silent',
     clock: systemClock,
@@ -152,6 +153,7 @@ async function outage(spoolFolder: string) {
   const recording = startRecording({
     setup: () => setup,
     place,
+    journalFolder: null,
     spoolFolder,
     logLevel: 'silent',
     clock: systemClock,

@@ -4,11 +4,11 @@
  * what it could not store is kept, a file a call: what there is to keep decides how long an end takes, not one deadline.
  */
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, threadMemory } from '../base/thread.ts';
-import type { AppendReport } from './historian.ts';
+import type { AppendReport, SeriesId } from './historian.ts';
 import type { Earlier } from './look.ts';
 import { addedCounts, noCounts, type RecorderCounts, type RecorderSetup } from './recorder.ts';
 import { type RecorderAt, startRecorderAt } from './recorder-at.ts';
@@ -53,6 +53,15 @@ class RestartedRecording implements Recording {
 
   async append(columns: readonly HistoryColumns[]): Promise<AppendReport> {
     return this.#running().append(columns);
+  }
+
+  async settle(series: readonly SeriesId[]): Promise<boolean> {
+    const running = this.#instance;
+    if (running === undefined) return false;
+    const { clock } = this.#parts;
+    // A failure is the recorder's to report: the read goes on with what is stored.
+    const settled = running.settle(series).catch(() => false);
+    return (await withTimeout(clock, this.#parts.setup().limits.settle_timeout_ms, settled)) ?? false;
   }
 
   async counts(): Promise<RecorderCounts> {
@@ -123,11 +132,11 @@ async function endOf(instance: RecorderAt, store: boolean, log: Log): Promise<Re
 }
 
 function startWorker(
-  { place, spoolFolder, logLevel, clock }: RecordingParts,
+  { place, journalFolder, spoolFolder, logLevel, clock }: RecordingParts,
   setup: RecorderWorkerData['setup'],
 ): Instance {
   const worker = new Worker(new URL('./recorder-thread.ts', import.meta.url), {
-    workerData: { setup, place, spoolFolder, logLevel } satisfies RecorderWorkerData,
+    workerData: { setup, place, journalFolder, spoolFolder, logLevel } satisfies RecorderWorkerData,
     name: 'historian',
     resourceLimits: threadMemory,
   });
@@ -142,6 +151,7 @@ function startWorker(
   );
   return {
     append: (columns) => caller.call('append', columns),
+    settle: (series) => caller.call('settle', series),
     counts: () => caller.call('counts', null),
     stop: (store) => caller.call('stop', store),
     keep: () => caller.call('keep', null),

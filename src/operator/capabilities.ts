@@ -10,7 +10,7 @@ import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { queryWindow, timeLabel } from '../base/timestamp.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
-import type { Historian } from '../historian/historian.ts';
+import type { HistoryReader } from '../historian/historian.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
@@ -30,7 +30,7 @@ export interface OperatorParts {
   readonly engine: Pick<EngineClient, 'ask' | 'grant'>;
   readonly store: Pick<RuleStore, 'names' | 'heads' | 'engineRules'>;
   readonly ownership: AuthorityReader;
-  readonly history: Pick<Historian, 'snapshot'>;
+  readonly history: HistoryReader;
   readonly limits: Pick<HistoryLimits, 'trend_timeout_ms'>;
   /** Live values, here or where the leader has them; null when they cannot be had. */
   readonly sample: () => Promise<TableSample | null>;

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { deadline, timeIsUp } from '../base/deadline.ts';
 import { Fault } from '../base/fault.ts';
 import { dayMs, queryTime, timeLabel } from '../base/timestamp.ts';
-import type { Historian, SeriesId } from '../historian/historian.ts';
+import type { HistoryReader, SeriesId } from '../historian/historian.ts';
 
 /** Longest window of one trend, in days. */
 export const trendDaysMax = 400;
@@ -33,7 +33,7 @@ export function trendRange(from: string, to: string, buckets: number = defaultBu
  * `deadline-exceeded` after `timeoutMs`.
  */
 export async function trendOf(
-  history: Pick<Historian, 'snapshot'>,
+  history: HistoryReader,
   series: SeriesId,
   { fromMs, bucketMs, steps }: TrendRange,
   clock: Clock,
@@ -41,7 +41,7 @@ export async function trendOf(
 ) {
   const limit = deadline(clock, timeoutMs);
   try {
-    const snapshot = await history.snapshot();
+    const snapshot = await history.snapshot([series]);
     try {
       const request = {
         series,

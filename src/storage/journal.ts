@@ -51,6 +51,22 @@ const earlierSuffix = '.runs';
 /** A file that has grown to this is followed by another one. */
 const fileBytes = 1_048_576;
 
+/** Of a data dir. */
+const folders = { runs: 'journal', history: 'journal-history' } as const;
+
+export function journalFolder(dataFolder: string, of: keyof typeof folders): string {
+  return join(dataFolder, folders[of]);
+}
+
+/** The process before ended without warning, and what it had taken last is in no database yet. */
+export function hasJournaled(dataFolder: string): boolean {
+  return Object.values(folders).some((name) => namesIn(join(dataFolder, name)).length > 0);
+}
+
+export function isJournalFile(name: string): boolean {
+  return name.endsWith(suffix) || name.endsWith(earlierSuffix);
+}
+
 /** Files that hold rows which are perhaps not stored yet; none when all are. */
 export function journalFiles(folder: string): string[] {
   return namesIn(folder).map((name) => join(folder, name));
@@ -121,9 +137,7 @@ function rowsIn(bytes: Buffer): unknown[] {
 /** Names sort by time. */
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder)
-      .filter((name) => name.endsWith(suffix) || name.endsWith(earlierSuffix))
-      .toSorted();
+    return readdirSync(folder).filter(isJournalFile).toSorted();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

@@ -1,6 +1,6 @@
 /** `setpoint history` beside a running service and without one, and the demo's past [platform §1.2], [platform §7], [data-processing §5.1]. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -190,6 +190,81 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
       expect(await service.stop()).toBe(0);
     }
   });
+});
+
+test('[points §6.1] readings that wait in the journal are seen by every reader, and a kill loses none of them', async () => {
+  const folders = testFolders(site);
+  const times = (text: string): number[] =>
+    [...text.matchAll(/^(2\d{3}-\S+Z),7,good$/gm)].map(([, at = '']) => Date.parse(at));
+  const exported = (): number[] => {
+    const { status, stderr, stdout } = runCommand(
+      'setpoint',
+      ['history', 'export', '--point', '2:1'],
+      serviceEnvironment(folders),
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    return times(stdout);
+  };
+  const storedRows = async (): Promise<number> => {
+    const historian = openHistorian(join(folders.data, 'history.sqlite'), historyLimits);
+    const rows = await exportedRows(historian, { series });
+    await historian.close();
+    return rows.length;
+  };
+  const service = await startTestService(folders);
+  try {
+    const feed = {
+      writes: [{ instance: 2, point_type: 'measurement', point: 1, value: 7 }],
+      wires: { default: ['end'] },
+    };
+    const node = (id: string, type: string, config: object) => ({
+      id,
+      type,
+      position: { x: 0, y: 0 },
+      data: { config },
+    });
+    const flow_json = {
+      nodes: [
+        node('start', 'start', { wires: { default: ['feed'] } }),
+        node('feed', 'action', feed),
+        node('end', 'end', {}),
+      ],
+      edges: [],
+    };
+    await service.command('POST', '/rules', { name: 'feed' });
+    const trigger_config = { type: 'interval', interval_ms: 200 };
+    expect((await service.command('PUT', '/rules/1', { flow_json, trigger_config })).status).toBe(200);
+    expect((await service.command('POST', '/rules/1/enable')).status).toBe(200);
+    const journal = join(folders.data, 'journal-history');
+    const hasJournal = (): boolean =>
+      existsSync(journal) && readdirSync(journal).some((name) => name.endsWith('.rows'));
+    await waitFor(hasJournal);
+    expect(exported().length).toBeGreaterThan(0);
+
+    const now = (ms: number): string => new Date(Date.now() + ms).toISOString();
+    const buckets = async (): Promise<number> => {
+      const path = `/points/2/measurement/1/series?from=${now(-60_000)}&to=${now(0)}&buckets=60`;
+      const { body } = await service.read(path);
+      return Number(body['data']?.['buckets']?.['length']);
+    };
+    const before = await storedRows();
+    await waitFor(async () => (await buckets()) >= before + 2);
+    expect(await storedRows()).toBeGreaterThan(before);
+
+    const settled = await storedRows();
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    expect(await storedRows()).toBe(settled);
+    const killedMs = Date.now();
+    await service.stop('SIGKILL');
+    const kept = exported();
+    expect(kept.length).toBeGreaterThan(settled);
+    // At most what came within one `flush_interval_ms` and one `record_interval_ms`, and what the machine takes.
+    expect(kept.at(-1)).toBeGreaterThan(killedMs - 3000);
+    expect(hasJournal()).toBe(false);
+  } finally {
+    await service.stop('SIGKILL');
+    folders.remove();
+  }
 });
 
 test('[platform §1.2] npm start back-fills at least 35 days of the recorded points, in the background', async () => {

@@ -1,5 +1,5 @@
 /** A site of one machine moves to PostgreSQL and goes on there (docs/guides/several-machines.md). */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommand, serviceEnvironment, startTestService, testFolders, virtualSite } from './running-service.ts';
@@ -27,6 +27,13 @@ describe('setpoint migrate', () => {
     expect([running.status, running.stderr]).toEqual([1, expect.stringContaining('stop it first')]);
     await before.stop();
     expect(migrate().status).toBe(2);
+    // What a service left that ended without warning is not left behind.
+    const journal = join(folders.data, 'journal-history');
+    mkdirSync(journal, { recursive: true });
+    writeFileSync(join(journal, '1.rows'), '');
+    const unstored = migrate('--confirmed');
+    expect([unstored.status, unstored.stderr]).toEqual([1, expect.stringContaining('start it and stop it once')]);
+    rmSync(journal, { recursive: true });
     const moved = migrate('--confirmed');
     expect([moved.status, moved.stderr]).toEqual([0, '']);
     expect(moved.stdout).toMatch(/^rules: 1 row$[^]*Audit verification passed/m);

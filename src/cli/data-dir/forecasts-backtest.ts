@@ -25,6 +25,7 @@ import { printProperties, printTable } from '../table.ts';
 import { showProgress } from '../terminal.ts';
 import { type DataDirParts, forPerson, historyPlace, withDatabase } from './data-dir.ts';
 import type { BeginActs } from './recorded-act.ts';
+import { storeWaitingReadings } from './waiting-readings.ts';
 
 export interface BacktestOptions {
   readonly task: string;
@@ -127,6 +128,7 @@ async function recorded(
   // The act as a whole is recorded; its frames leave the site under that record.
   const own: CallAudit = { note: () => undefined, record: () => Promise.resolve() };
   try {
+    await storeWaitingReadings(parts, historian);
     const report = await backtest(question, {
       processor,
       historian,

@@ -27,6 +27,7 @@ import { prefixed } from '../failure.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { type DataDirParts, historyPlace, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
 import type { BeginActs, EndActs } from './recorded-act.ts';
+import { storeWaitingReadings } from './waiting-readings.ts';
 
 /** An import may wait longer for a service that is storing than a service waits for an import. */
 const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
@@ -228,6 +229,7 @@ async function deleteRows(parts: DataDirParts, { point, from, to }: DeleteOption
   const progress = showProgress(parts.terminal);
   let rows = 0;
   try {
+    await storeWaitingReadings(parts, historian);
     for (let next: number | null = from; next !== null; ) {
       const portion: DeletedPortion = await historian.delete({ series: point, fromMs: next, toMs: to });
       rows += portion.rows;
@@ -287,6 +289,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
     // It comes with the first rows: a store that cannot be read leaves nothing that looks like an empty one.
     let header = options.json === true ? '' : csvHeader;
     let empty = true;
+    await storeWaitingReadings(parts, historian);
     for await (const rows of historian.export(request)) {
       yield header + rows.map(line).join('');
       header = '';

@@ -11,6 +11,7 @@ import { openDatabase } from '../../databases/site-database.ts';
 import { moveToPostgres } from '../../databases/to-postgres.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
+import { hasJournaled } from '../../storage/journal.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
@@ -46,6 +47,10 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   if (lock === null) throw new CommandError(`a service uses the data dir ${dataDir}: stop it first`);
   const progress = showProgress(terminal);
   try {
+    if (hasJournaled(dataDir))
+      throw new CommandError(
+        `the service of ${dataDir} ended without warning, and its newest runs or readings are not in its databases yet: start it and stop it once`,
+      );
     const moved = await moveToPostgres(dataDir, place, (text) => progress.at(text)).catch((error: unknown) => {
       throw new CommandError(error instanceof Error ? error.message : String(error));
     });

@@ -2,14 +2,14 @@
  * The service's own recorded history as a history adapter, the default [data-processing §4.10]; with `knownAtMs` as it was known at
  * that moment.
  */
-import type { Historian, WindowAnswer } from '../../historian/historian.ts';
+import type { HistoryReader, WindowAnswer } from '../../historian/historian.ts';
 import type { HistoryAdapter } from './history-adapter.ts';
 
-export function embeddedHistory(historian: Pick<Historian, 'snapshot'>, knownAtMs?: number): HistoryAdapter {
+export function embeddedHistory(historian: HistoryReader, knownAtMs?: number): HistoryAdapter {
   return {
     async read(windows, signal) {
       signal.throwIfAborted();
-      const snapshot = await historian.snapshot();
+      const snapshot = await historian.snapshot(windows.map(({ series }) => series));
       try {
         const answers: WindowAnswer[] = [];
         for (const window of windows)

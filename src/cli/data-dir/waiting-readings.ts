@@ -1,0 +1,32 @@
+/** Readings that wait in the journal of a data dir [points §6.1]: stored before a command reads or deletes, so that it misses none. */
+import type { Historian } from '../../historian/historian.ts';
+import { historyLimits } from '../../historian/limits.ts';
+import { storeLeft } from '../../historian/row-queue.ts';
+import { openHistoryJournal, requestStoring } from '../../historian/waiting-journal.ts';
+import { journalFiles, journalFolder } from '../../storage/journal.ts';
+import { CommandError } from '../exit.ts';
+import type { DataDirParts } from './data-dir.ts';
+
+/** A service looks for requests every `flush_interval_ms`; and a large site may have much to store. */
+const storingTimeoutMs = 30_000;
+
+/** By the service, where one is running, and by this process otherwise. On a server nothing waits. */
+export async function storeWaitingReadings(parts: DataDirParts, historian: Historian): Promise<void> {
+  const { clock, lockDataDir, siteDatabase, settings } = parts;
+  if (typeof siteDatabase() !== 'string') return;
+  const { dataDir } = settings();
+  const folder = journalFolder(dataDir, 'history');
+  if (journalFiles(folder).length === 0) return;
+  const lock = lockDataDir(dataDir);
+  if (lock === null) {
+    if (await requestStoring(folder, clock, storingTimeoutMs)) return;
+    throw new CommandError('the service did not store its newest readings in time; try again');
+  }
+  try {
+    const journal = openHistoryJournal(folder);
+    await storeLeft(historian, journal.left(), historyLimits.flush_rows, clock);
+    journal.forget();
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Rows that wait to be stored, bounded [points §6.1]. On files they wait for more of their series, which spares the disk: a series
+ * has its own pages, and each that is written is written whole. Meanwhile they are in a journal, and a reader has those of
+ * its series stored first (`settle`), so that it sees whatever was recorded before.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import type { Journal } from '../storage/journal.ts';
+import { seriesKey } from './append.ts';
+import type { Historian, HistoryRow, SeriesId } from './historian.ts';
+import type { HistoryLimits } from './limits.ts';
+
+export interface RowQueueParts {
+  readonly historian: Pick<Historian, 'append'>;
+  /** None on a server: it stores rows at once. */
+  readonly journal: Journal<HistoryRow>;
+  /** Another process wants to read, and nothing may wait then; asked before each storing. */
+  readonly isAsked: () => boolean;
+  readonly limits: HistoryLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Waiting {
+  readonly row: HistoryRow;
+  /** In order of arrival, from 1. */
+  readonly number: number;
+  readonly sinceMs: number;
+}
+
+export class RowQueue {
+  readonly #parts: RowQueueParts;
+  readonly #counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
+  /** For more of their series, by arrival. */
+  #waiting: Waiting[] = [];
+  /** Wait for nothing any more; by series, so that one transaction writes few of their pages. */
+  #due: Waiting[] = [];
+  /** The rows of the append in progress. */
+  #storing: readonly Waiting[] = [];
+  #last = 0;
+  /** The journal has the rows up to this number. */
+  #kept = 0;
+  /** A reader may have missed the rows up to this number. */
+  #missed = 0;
+  #turn: Promise<boolean> | undefined;
+  #failing = false;
+  /** The journal refused something: that is logged once. */
+  #unkept = false;
+  /** What the process or thread before left in the journal is stored, and the file exists. */
+  #begun = false;
+
+  constructor(parts: RowQueueParts) {
+    this.#parts = parts;
+  }
+
+  counts() {
+    return { ...this.#counts, waiting: this.#length() };
+  }
+
+  /** Whether some could be stored now. */
+  get isBehind(): boolean {
+    return this.#due.length > 0;
+  }
+
+  /** Those that are neither stored nor in the journal. */
+  unkept(): readonly HistoryRow[] {
+    const all = [...this.#storing, ...this.#due, ...this.#waiting];
+    return all
+      .filter(({ number }) => number > this.#kept)
+      .toSorted((one, other) => one.number - other.number)
+      .map(({ row }) => row);
+  }
+
+  add(rows: readonly HistoryRow[]): void {
+    this.#counts.recorded += rows.length;
+    const sinceMs = this.#parts.clock.monotonicMs();
+    // In place: a queue that is long would be copied at every look.
+    for (const row of rows) this.#waiting.push({ row, number: ++this.#last, sinceMs });
+    this.#dropExcess();
+  }
+
+  /** Stores one batch of what is due; true when it was stored, or there was none. */
+  flush(): Promise<boolean> {
+    this.#turn ??= this.#flushOnce().finally(() => (this.#turn = undefined));
+    return this.#turn;
+  }
+
+  /** Stores all that is there; false when storing failed. */
+  async flushAll(): Promise<boolean> {
+    await this.#turn;
+    this.#bringForward();
+    while (!this.#begun || this.#due.length > 0) if (!(await this.flush())) return false;
+    return true;
+  }
+
+  /** Stores what waits of these series, before anything else; false when storing failed. */
+  async settle(series: readonly SeriesId[]): Promise<boolean> {
+    await this.#turn;
+    const asked = new Set(series.map(seriesKey));
+    const isAsked = ({ row }: Waiting): boolean => asked.has(seriesKey(row.series));
+    this.#bringForward(isAsked);
+    while (!this.#begun || this.#due.some(isAsked) || this.#storing.some(isAsked))
+      if (!(await this.flush())) return false;
+    return true;
+  }
+
+  #length(): number {
+    return this.#storing.length + this.#due.length + this.#waiting.length;
+  }
+
+  #isDue(): boolean {
+    const { limits, clock } = this.#parts;
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return false;
+    if (this.#kept < this.#last || this.#length() * 2 > limits.queue_rows) return true;
+    return clock.monotonicMs() - oldest.sinceMs >= limits.block_ms;
+  }
+
+  /** From now on these wait for nothing, and go before those that are due already. */
+  #bringForward(isMeant: (each: Waiting) => boolean = () => true): void {
+    this.#keep();
+    const [meant, others] = parted(this.#waiting, isMeant);
+    const [first, later] = parted(this.#due, isMeant);
+    this.#waiting = others;
+    // A store that takes nothing takes them in any order.
+    this.#due = [...(this.#failing ? [...first, ...meant] : [...first, ...meant].toSorted(bySeries)), ...later];
+  }
+
+  #keep(): void {
+    const { journal, log } = this.#parts;
+    if (this.#kept === this.#last) return;
+    let from = this.#waiting.length;
+    while (from > 0 && (this.#waiting[from - 1]?.number ?? 0) > this.#kept) from--;
+    try {
+      const isKept = journal.append(
+        this.#waiting.slice(from).map(({ row }) => row),
+        this.#last,
+      );
+      if (isKept) this.#kept = this.#last;
+      this.#unkept = false;
+    } catch (error) {
+      if (!this.#unkept) log.error('cannot write the history journal', { error: String(error) });
+      this.#unkept = true;
+    }
+  }
+
+  #dropExcess(): void {
+    const limit = this.#parts.limits.queue_rows;
+    const excess = this.#length() - limit;
+    if (excess <= 0) return;
+    if (this.#counts.dropped === 0) this.#parts.log.error('history queue full: dropping the oldest rows', { limit });
+    this.#waiting = byArrival([...this.#due, ...this.#waiting]);
+    this.#due = [];
+    const before = this.#waiting.length;
+    this.#waiting = this.#waiting.slice(excess);
+    this.#counts.dropped += before - this.#waiting.length;
+  }
+
+  async #flushOnce(): Promise<boolean> {
+    const { journal, limits, isAsked } = this.#parts;
+    this.#keep();
+    if (this.#due.length === 0 && (isAsked() || this.#isDue())) {
+      this.#bringForward();
+      journal.turnOver();
+    }
+    const count = limits.flush_rows;
+    this.#storing = this.#due.slice(0, count);
+    this.#due = this.#due.slice(count);
+    try {
+      await this.#begin();
+      if (this.#storing.length > 0) await this.#append(this.#storing);
+    } catch (error) {
+      this.#putBack(error);
+      return false;
+    }
+    this.#counts.stored += this.#storing.length;
+    this.#storing = [];
+    journal.stored(this.#settled());
+    const { dropped } = this.#counts;
+    const waiting = this.#length();
+    if (this.#failing) this.#parts.log.info('history is being stored again', { waiting, dropped });
+    this.#failing = false;
+    return true;
+  }
+
+  #putBack(error: unknown): void {
+    this.#waiting = byArrival([...this.#storing, ...this.#due, ...this.#waiting]);
+    this.#due = [];
+    this.#storing = [];
+    this.#missed = this.#last;
+    this.#dropExcess();
+    this.#parts.journal.stored(this.#settled());
+    this.#counts.failedFlushes++;
+    const waiting = this.#length();
+    if (!this.#failing) this.#parts.log.error('cannot store history; retrying', { waiting, ...reasonOf(error) });
+    this.#failing = true;
+  }
+
+  /** Once: the answer to an earlier attempt may have been lost. */
+  async #append(rows: readonly Waiting[]): Promise<void> {
+    const { historian, clock } = this.#parts;
+    const nowMs = clock.wallMs();
+    // What no reader has had stored first was not visible to a read until now. A wall clock that was set back in between must
+    // not make a reading look as if it came from the future.
+    const known = rows.map(({ row, number }) =>
+      number > this.#missed && number <= this.#kept ? row : { ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) },
+    );
+    await historian.append(known, { once: true });
+  }
+
+  /** Makes the file, and stores what the process before had taken and perhaps not stored. */
+  async #begin(): Promise<void> {
+    if (this.#begun) return;
+    const { historian, journal, limits, clock, log } = this.#parts;
+    await historian.append([], { once: true });
+    let left: readonly HistoryRow[] = [];
+    try {
+      left = journal.left();
+      await storeLeft(historian, left, limits.flush_rows, clock);
+      journal.forget();
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      // It stays where it is, for the next start.
+      log.error('cannot read the history journal', { error: String(error) });
+    }
+    this.#begun = true;
+    if (left.length > 0) log.info('journaled readings stored', { rows: left.length });
+  }
+
+  /** All rows up to this number are stored or dropped. */
+  #settled(): number {
+    let least = this.#waiting[0]?.number ?? this.#last + 1;
+    for (const { number } of this.#due) least = Math.min(least, number);
+    return least - 1;
+  }
+}
+
+/** Rows of a journal that nobody could read until now: that is when they are ingested. */
+export async function storeLeft(
+  historian: Pick<Historian, 'append'>,
+  left: readonly HistoryRow[],
+  portion: number,
+  clock: Clock,
+): Promise<void> {
+  const nowMs = clock.wallMs();
+  const rows = left
+    .map((row, index) => ({ row, number: index }))
+    .toSorted(bySeries)
+    .map(({ row }) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
+  for (let from = 0; from < rows.length; from += portion)
+    await historian.append(rows.slice(from, from + portion), { once: true });
+}
+
+function parted<T>(all: readonly T[], isMeant: (each: T) => boolean): [meant: T[], others: T[]] {
+  const [meant, others]: [T[], T[]] = [[], []];
+  for (const each of all) (isMeant(each) ? meant : others).push(each);
+  return [meant, others];
+}
+
+function byArrival(rows: Waiting[]): Waiting[] {
+  return rows.toSorted((one, other) => one.number - other.number);
+}
+
+function bySeries({ row: { series: one } }: { row: HistoryRow }, { row: { series: other } }: { row: HistoryRow }) {
+  return one.instance - other.instance || one.point - other.point || kindOrder(one) - kindOrder(other);
+}
+
+function kindOrder({ kind }: SeriesId): number {
+  return kind === undefined ? 0 : 1;
+}
+
+/** What a store has against it; throws what is none of its faults. */
+export function reasonOf(error: unknown): { readonly error: string } {
+  if (!(error instanceof Fault)) throw error;
+  return { error: error.cause instanceof Error ? error.cause.message : error.message };
+}

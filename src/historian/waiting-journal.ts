@@ -1,0 +1,39 @@
+/**
+ * The journal of readings that wait to be stored [points §6.1], in `journal-history/` of the data dir, and how a process beside the
+ * recording one has them stored before it reads.
+ */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, sleep } from '../base/clock.ts';
+import { type Journal, journalFiles, openJournal } from '../storage/journal.ts';
+import type { HistoryRow } from './historian.ts';
+import { isHistoryRow } from './history-spool.ts';
+
+export function openHistoryJournal(folder: string): Journal<HistoryRow> {
+  return openJournal({ folder, isRow: isHistoryRow });
+}
+
+const requestName = 'store-now';
+const pollMs = 50;
+
+/** Whether another process has asked since. */
+export function takeStoreRequest(folder: string): boolean {
+  const request = join(folder, requestName);
+  if (!existsSync(request)) return false;
+  rmSync(request, { force: true });
+  return true;
+}
+
+/** Asks the recording process to store what is in the journal now; false when it has not within the time. */
+export async function requestStoring(folder: string, clock: Clock, timeoutMs: number): Promise<boolean> {
+  const waiting = journalFiles(folder);
+  if (waiting.length === 0) return true;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, requestName), '', { mode: 0o600 });
+  const endMs = clock.monotonicMs() + timeoutMs;
+  while (waiting.some((file) => existsSync(file))) {
+    if (clock.monotonicMs() >= endMs) return false;
+    await sleep(clock, pollMs);
+  }
+  return true;
+}
