@@ -10,7 +10,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { DatabasePlace } from '../storage/database.ts';
-import { journalFiles, journalFolder, noJournal, openJournal } from '../storage/journal.ts';
+import { journalFiles, journalFolder, noJournal, openJournal } from '../storage/row-journal.ts';
 import type { AutomationLimits } from './limits.ts';
 import { isRunRow } from './record-spool.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';

@@ -7,7 +7,7 @@
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
-import type { Journal } from '../storage/journal.ts';
+import type { RowJournal } from '../storage/row-journal.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
@@ -53,7 +53,7 @@ interface Waiter {
 export interface RecordWriterParts {
   readonly store: RunStore;
   readonly ruleLog: RuleLog;
-  readonly journal: Journal<RunRow>;
+  readonly journal: RowJournal<RunRow>;
   /** How long a run waits for more of its rule, in milliseconds: `history_block_ms`, or 0 where a server stores. */
   readonly blockMs: number;
   readonly limits: AutomationLimits;

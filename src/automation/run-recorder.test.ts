@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import { noJournal } from '../storage/journal.ts';
+import { noJournal } from '../storage/row-journal.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { automationLimits } from './limits.ts';
 import { createRecordWriter } from './record-writer.ts';

@@ -16,7 +16,7 @@ import { type RecordingParts, startRecording } from '../historian/recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
-import { journalFolder } from '../storage/journal.ts';
+import { journalFolder } from '../storage/row-journal.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { historyDatabase } from './databases.ts';
 

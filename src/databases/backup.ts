@@ -26,7 +26,7 @@ import {
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
 import { Check } from 'typebox/value';
-import { isJournalFile } from '../storage/journal.ts';
+import { isJournalFile } from '../storage/row-journal.ts';
 import { copyDatabase, type DatabaseName, damageOf, databaseFormats, migrationCopies } from './data-files.ts';
 import { schemas } from './schemas.ts';
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import { noJournal } from '../storage/journal.ts';
+import { noJournal } from '../storage/row-journal.ts';
 import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
 import { historySpool } from './history-spool.ts';
 import { openHistorian } from './open-historian.ts';

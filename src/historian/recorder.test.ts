@@ -5,7 +5,7 @@ import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';
-import { noJournal } from '../storage/journal.ts';
+import { noJournal } from '../storage/row-journal.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';

@@ -6,15 +6,14 @@
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import type { Journal } from '../storage/journal.ts';
-import { seriesKey } from './append.ts';
+import type { RowJournal } from '../storage/row-journal.ts';
 import type { Historian, HistoryRow, SeriesId } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 
 export interface RowQueueParts {
   readonly historian: Pick<Historian, 'append'>;
   /** None on a server: it stores rows at once. */
-  readonly journal: Journal<HistoryRow>;
+  readonly journal: RowJournal<HistoryRow>;
   /** Another process wants to read, and nothing may wait then; asked before each storing. */
   readonly isAsked: () => boolean;
   readonly limits: HistoryLimits;
@@ -97,8 +96,8 @@ export class RowQueue {
   /** Stores what waits of these series, before anything else; false when storing failed. */
   async settle(series: readonly SeriesId[]): Promise<boolean> {
     await this.#turn;
-    const asked = new Set(series.map(seriesKey));
-    const isAsked = ({ row }: Waiting): boolean => asked.has(seriesKey(row.series));
+    const isOneOf = oneOf(series);
+    const isAsked = ({ row }: Waiting): boolean => isOneOf(row.series);
     this.#bringForward(isAsked);
     while (!this.#begun || this.#due.some(isAsked) || this.#storing.some(isAsked))
       if (!(await this.flush())) return false;
@@ -250,6 +249,18 @@ export async function storeLeft(
     .map(({ row }) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
   for (let from = 0; from < rows.length; from += portion)
     await historian.append(rows.slice(from, from + portion), { once: true });
+}
+
+/** Many rows are asked; a text for each would cost most of it. */
+function oneOf(series: readonly SeriesId[]): (asked: SeriesId) => boolean {
+  const known = Map.groupBy(series, ({ instance }) => instance);
+  const points = new Map([...known].map(([instance, ids]) => [instance, new Set(ids.map(numberIn))]));
+  return (asked) => points.get(asked.instance)?.has(numberIn(asked)) ?? false;
+}
+
+/** Of an instance. */
+function numberIn(series: SeriesId): number {
+  return series.point * 2 + kindOrder(series);
 }
 
 function parted<T>(all: readonly T[], isMeant: (each: T) => boolean): [meant: T[], others: T[]] {

@@ -5,11 +5,11 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
-import { type Journal, journalFiles, openJournal } from '../storage/journal.ts';
+import { journalFiles, openJournal, type RowJournal } from '../storage/row-journal.ts';
 import type { HistoryRow } from './historian.ts';
 import { isHistoryRow } from './history-spool.ts';
 
-export function openHistoryJournal(folder: string): Journal<HistoryRow> {
+export function openHistoryJournal(folder: string): RowJournal<HistoryRow> {
   return openJournal({ folder, isRow: isHistoryRow });
 }
 

@@ -11,7 +11,7 @@ import { openDatabase } from '../../databases/site-database.ts';
 import { moveToPostgres } from '../../databases/to-postgres.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
-import { hasJournaled } from '../../storage/journal.ts';
+import { hasJournaled } from '../../storage/row-journal.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';

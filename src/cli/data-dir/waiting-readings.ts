@@ -3,7 +3,7 @@ import type { Historian } from '../../historian/historian.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { storeLeft } from '../../historian/row-queue.ts';
 import { openHistoryJournal, requestStoring } from '../../historian/waiting-journal.ts';
-import { journalFiles, journalFolder } from '../../storage/journal.ts';
+import { journalFiles, journalFolder } from '../../storage/row-journal.ts';
 import { CommandError } from '../exit.ts';
 import type { DataDirParts } from './data-dir.ts';
 

@@ -36,7 +36,7 @@ import { createPointMemory, type PointMemory } from '../../points/shared-memory.
 import { flowLimits } from '../../rules/limits.ts';
 import type { ExecutionRecord } from '../../rules/record.ts';
 import { createSnapshot, type Snapshot } from '../../site/snapshot.ts';
-import { type Journal, openJournal } from '../../storage/journal.ts';
+import { openJournal, type RowJournal } from '../../storage/row-journal.ts';
 import type { Plant } from './plant.ts';
 import type { Random } from './random.ts';
 import { portPair } from './thread-port.ts';
@@ -353,7 +353,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
 }
 
 /** A full disk takes no more of the journal than of anything else. */
-function faultyJournal(journal: Journal<RunRow>, disk: Disk): Journal<RunRow> {
+function faultyJournal(journal: RowJournal<RunRow>, disk: Disk): RowJournal<RunRow> {
   return {
     ...journal,
     append(rows, last) {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { newId } from '../base/id.ts';
 
-export interface Journal<T> {
+export interface RowJournal<T> {
   /** Rows that were left behind by the process or thread before, and were perhaps not stored. */
   left(): readonly T[];
   /** Those are stored. */
@@ -24,7 +24,7 @@ export interface Journal<T> {
   stored(upTo: number): void;
 }
 
-export const noJournal: Journal<never> = {
+export const noJournal: RowJournal<never> = {
   left: () => [],
   forget: () => undefined,
   append: () => false,
@@ -72,7 +72,7 @@ export function journalFiles(folder: string): string[] {
   return namesIn(folder).map((name) => join(folder, name));
 }
 
-export function openJournal<T>({ folder, isRow }: JournalParts<T>): Journal<T> {
+export function openJournal<T>({ folder, isRow }: JournalParts<T>): RowJournal<T> {
   const found = journalFiles(folder);
   const files: File[] = [];
   const current = (): File => {

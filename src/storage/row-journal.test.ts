@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openJournal } from './journal.ts';
+import { openJournal } from './row-journal.ts';
 
 interface Row {
   readonly number: number;
