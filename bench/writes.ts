@@ -97,9 +97,10 @@ async function measure(what: string, rules: number, when: string, limitKbs: numb
 /** Bytes a second that recording has written in the second of two equal spans, when each series has pages of its own. */
 async function recording(block_ms: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
-  const historian = openHistorian(join(folder, 'history.sqlite'), historyLimits);
+  const file = join(folder, 'history.sqlite');
+  const historian = openHistorian(file, historyLimits);
   const clock = simulatedClock();
-  const journal = openHistoryJournal(join(folder, 'journal-history'));
+  const journal = openHistoryJournal(join(folder, 'journal-history'), file);
   const limits = { ...historyLimits, block_ms };
   const queue = new RowQueue({ historian, journal, isAsked: () => false, limits, clock, log: silentLog });
   let before = 0;

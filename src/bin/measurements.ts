@@ -131,7 +131,9 @@ function addHistory(metrics: Metrics, counts: () => ReturnType<Recording['counts
     return labelled('result', { recorded, stored, dropped, pruned });
   };
   add('counter', 'history_rows_total', 'Measured values by what became of them', rows, ['result']);
-  add('gauge', 'history_rows_waiting', 'Recorded values not in the database yet', async () => one((await counts()).waiting));
+  add('gauge', 'history_rows_waiting', 'Recorded values not in the database yet', async () =>
+    one((await counts()).waiting),
+  );
   const flushes = async () => one((await counts()).failedFlushes);
   add('counter', 'history_failed_flushes_total', 'Times that values could not be stored', flushes);
 }

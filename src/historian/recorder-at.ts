@@ -26,10 +26,10 @@ export function startRecorderAt(
 ): RecorderAt {
   const historian = openHistorian(place, setup.limits);
   const waits =
-    journalFolder === null
+    journalFolder === null || typeof place !== 'string'
       ? { journal: noJournal, readersSettle: false, isAsked: () => false }
       : {
-          journal: openHistoryJournal(journalFolder),
+          journal: openHistoryJournal(journalFolder, place),
           readersSettle: true,
           isAsked: () => takeStoreRequest(journalFolder),
         };

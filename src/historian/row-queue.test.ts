@@ -43,7 +43,7 @@ function rig(limits: Partial<HistoryLimits> = {}) {
   const start = (): RowQueue =>
     new RowQueue({
       historian,
-      journal: openHistoryJournal(folder),
+      journal: openHistoryJournal(folder, join(folder, '..', 'history.sqlite')),
       isAsked: () => takeStoreRequest(folder),
       limits: { ...historyLimits, ...limits },
       clock,

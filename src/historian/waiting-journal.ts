@@ -6,11 +6,13 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
 import { journalFiles, openJournal, type RowJournal } from '../storage/row-journal.ts';
+import { syncCommits } from '../storage/sqlite.ts';
 import type { HistoryRow } from './historian.ts';
 import { isHistoryRow } from './history-spool.ts';
 
-export function openHistoryJournal(folder: string): RowJournal<HistoryRow> {
-  return openJournal({ folder, isRow: isHistoryRow });
+/** Beside the history in `file`. */
+export function openHistoryJournal(folder: string, file: string): RowJournal<HistoryRow> {
+  return openJournal({ folder, isRow: isHistoryRow, sync: () => syncCommits(file) });
 }
 
 const requestName = 'store-now';

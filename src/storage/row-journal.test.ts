@@ -18,39 +18,63 @@ const row = (number: number, text = 'line\nbreak'): Row => ({ number, text });
 describe('the journal', () => {
   let folder: string;
   beforeEach(() => {
+    synced = [];
     folder = join(mkdtempSync(join(tmpdir(), 'setpoint-journal-')), 'journal');
   });
+  /** What the journal does with the disk, in its order. */
+  let synced: string[][];
+  const opened = () => openJournal({ folder, isRow, sync: () => void synced.push(files()) });
   afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
   const files = (): string[] => readdirSync(folder).map((name) => join(folder, name));
 
   test('holds what an end without warning left, for the service alone, until that is forgotten', () => {
-    const first = openJournal({ folder, isRow });
+    const first = opened();
     expect(first.left()).toEqual([]);
     first.append([row(1), row(2)], 2);
     first.append([row(3)], 3);
     expect(statSync(files()[0] ?? '').mode & 0o077).toBe(0);
-    const second = openJournal({ folder, isRow });
+    const second = opened();
     expect(second.left()).toEqual([row(1), row(2), row(3)]);
     second.append([row(4)], 1);
     second.forget();
-    expect(openJournal({ folder, isRow }).left()).toEqual([row(4)]);
+    expect(opened().left()).toEqual([row(4)]);
   });
 
   test('a file goes when all its rows are stored; the next one begins at 1 MiB', () => {
-    const journal = openJournal({ folder, isRow });
+    const journal = opened();
     // Text that does not compress.
     const long = randomBytes(700_000).toString('base64');
     journal.append([row(1, long)], 1);
     for (let number = 2; files().length < 2; number++) journal.append([row(number, `${number}${long}`)], number);
-    const last = openJournal({ folder, isRow }).left().length;
+    const last = opened().left().length;
     journal.stored(last - 1);
-    expect(openJournal({ folder, isRow }).left()).toEqual([expect.objectContaining({ number: last })]);
+    expect(opened().left()).toEqual([expect.objectContaining({ number: last })]);
     journal.stored(last);
     expect(files()).toEqual([]);
   });
 
+  test('a file goes only when the disk has what was stored of it', () => {
+    const first = opened();
+    first.append([row(1), row(2)], 2);
+    first.stored(1);
+    expect(synced).toEqual([]);
+    const [file = ''] = files();
+    first.stored(2);
+    expect([synced, files()]).toEqual([[[file]], []]);
+    first.append([row(3)], 3);
+    const full = (): never => {
+      throw new Error('no space left on device');
+    };
+    const second = openJournal({ folder, isRow, sync: full });
+    second.append([row(4)], 1);
+    second.stored(1);
+    second.forget();
+    expect(files()).toHaveLength(2);
+    expect(opened().left()).toEqual([row(3), row(4)]);
+  });
+
   test('whatever a cut leaves of a file, the frames before it are read and nothing else', () => {
-    const journal = openJournal({ folder, isRow });
+    const journal = opened();
     const ends = [0];
     for (let number = 1; number <= 4; number++) {
       journal.append([row(number)], number);
@@ -62,7 +86,7 @@ describe('the journal', () => {
       fc.property(fc.nat(whole.length), fc.uint8Array({ maxLength: 20 }), (length, garbage) => {
         writeFileSync(file, whole.subarray(0, length));
         appendFileSync(file, garbage);
-        const read = openJournal({ folder, isRow }).left();
+        const read = opened().left();
         const certain = ends.filter((end) => end <= length).length - 1;
         expect(read.slice(0, certain)).toEqual([1, 2, 3, 4].slice(0, certain).map((number) => row(number)));
         // Garbage may complete a frame only by being what was cut off.

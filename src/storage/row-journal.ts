@@ -1,7 +1,7 @@
 /**
  * Rows that are waiting to be stored together, kept in files meanwhile, so that an end of the process without warning loses none
- * of them: frames of compressed JSON lines, appended as they come. A file is removed once all its rows are stored. A server
- * stores rows immediately and needs no journal (`noJournal`).
+ * of them: frames of compressed JSON lines, appended as they come. A file is removed once all its rows are stored and on the disk, so
+ * that a loss of power cannot take both. A server stores rows immediately and needs no journal (`noJournal`).
  *
  * Frame: its length and the CRC-32 of the rest (each 32 bits, big-endian), then the compressed lines. A torn frame is left
  * out. Calls block this thread for as long as the disk takes: it is a thread that stores, not that of the ticks.
@@ -20,7 +20,7 @@ export interface RowJournal<T> {
   append(rows: readonly T[], last: number): boolean;
   /** What comes next goes to another file, so that this one can go when its rows are stored. */
   turnOver(): void;
-  /** All rows up to this number are stored. */
+  /** All rows up to this number are stored. Files stay until a later call while the disk does not take what is stored. */
   stored(upTo: number): void;
 }
 
@@ -36,6 +36,8 @@ export interface JournalParts<T> {
   readonly folder: string;
   /** Type guard for a stored row; rejects rows of another version. */
   readonly isRow: (value: unknown) => value is T;
+  /** Has the disk take what was stored; throws when it does not. */
+  readonly sync: () => void;
 }
 
 interface File {
@@ -72,7 +74,7 @@ export function journalFiles(folder: string): string[] {
   return namesIn(folder).map((name) => join(folder, name));
 }
 
-export function openJournal<T>({ folder, isRow }: JournalParts<T>): RowJournal<T> {
+export function openJournal<T>({ folder, isRow, sync }: JournalParts<T>): RowJournal<T> {
   const found = journalFiles(folder);
   const files: File[] = [];
   const current = (): File => {
@@ -86,6 +88,7 @@ export function openJournal<T>({ folder, isRow }: JournalParts<T>): RowJournal<T
   return {
     left: () => found.flatMap((path) => rowsIn(readFileSync(path)).filter(isRow)),
     forget() {
+      if (found.length === 0 || !isSynced(sync)) return;
       for (const path of found.splice(0)) rmSync(path, { force: true });
     },
     append(rows, last) {
@@ -108,9 +111,21 @@ export function openJournal<T>({ folder, isRow }: JournalParts<T>): RowJournal<T
       if (file !== undefined) file.bytes = fileBytes;
     },
     stored(upTo) {
-      while (files[0] !== undefined && files[0].last <= upTo) rmSync(files.shift()?.path ?? '', { force: true });
+      const hasStored = (): boolean => files[0] !== undefined && files[0].last <= upTo;
+      if (!hasStored() || !isSynced(sync)) return;
+      while (hasStored()) rmSync(files.shift()?.path ?? '', { force: true });
     },
   };
+}
+
+/** A disk that refuses is noticed by whatever stores; here it only means that the files are still needed. */
+function isSynced(sync: () => void): boolean {
+  try {
+    sync();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function frameOf(rows: readonly unknown[]): Buffer {

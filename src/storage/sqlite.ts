@@ -3,6 +3,7 @@
  * would bind as a float and divide like one); a transaction takes the write lock when it begins, so that two processes
  * on one file wait for each other instead of failing in the middle.
  */
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
@@ -43,6 +44,19 @@ export function openSqlite(file: string, durability: Durability, pageBytes = 409
     throw new Error(`${basename(file)} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
+  }
+}
+
+/** Has the disk take what was committed to a file in WAL mode with durability `normal`, which by itself does so only now and then. */
+export function syncCommits(file: string): void {
+  const log = `${file}-wal`;
+  // Without one, all is in the file, which was synced when it was copied there.
+  if (!existsSync(log)) return;
+  const handle = openSync(log, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 

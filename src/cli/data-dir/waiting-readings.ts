@@ -5,15 +5,16 @@ import { storeLeft } from '../../historian/row-queue.ts';
 import { openHistoryJournal, requestStoring } from '../../historian/waiting-journal.ts';
 import { journalFiles, journalFolder } from '../../storage/row-journal.ts';
 import { CommandError } from '../exit.ts';
-import type { DataDirParts } from './data-dir.ts';
+import { type DataDirParts, historyPlace } from './data-dir.ts';
 
 /** A service looks for requests every `flush_interval_ms`; and a large site may have much to store. */
 const storingTimeoutMs = 30_000;
 
 /** By the service, where one is running, and by this process otherwise. On a server nothing waits. */
 export async function storeWaitingReadings(parts: DataDirParts, historian: Historian): Promise<void> {
-  const { clock, lockDataDir, siteDatabase, settings } = parts;
-  if (typeof siteDatabase() !== 'string') return;
+  const { clock, lockDataDir, settings } = parts;
+  const place = historyPlace(parts);
+  if (typeof place !== 'string') return;
   const { dataDir } = settings();
   const folder = journalFolder(dataDir, 'history');
   if (journalFiles(folder).length === 0) return;
@@ -23,7 +24,7 @@ export async function storeWaitingReadings(parts: DataDirParts, historian: Histo
     throw new CommandError('the service did not store its newest readings in time; try again');
   }
   try {
-    const journal = openHistoryJournal(folder);
+    const journal = openHistoryJournal(folder, place);
     await storeLeft(historian, journal.left(), historyLimits.flush_rows, clock);
     journal.forget();
   } finally {
