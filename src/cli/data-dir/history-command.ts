@@ -21,6 +21,8 @@ import {
 import { checkFile, type ImportReport, storeFile } from '../../historian/import.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { openHistorian } from '../../historian/open-historian.ts';
+import type { DatabasePlace } from '../../storage/database.ts';
+import { syncCommits } from '../../storage/sqlite.ts';
 import { confirmedOption, readTime, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
@@ -117,7 +119,8 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
     const checked = checkFile(file);
     const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
       refuseMoved(parts.settings().dataDir, parts.siteDatabase());
-      const historian = openHistorian(historyPlace(parts), importLimits);
+      const place = historyPlace(parts);
+      const historian = openHistorian(place, importLimits);
       const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;
       try {
         const plan = { series: options.point ?? null, ingestedAt, once: options.once === true } as const;
@@ -125,7 +128,9 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
           onStored(rows);
           progress.at(`${rows} of ${checked.rows} rows stored`);
         };
-        return { ...checked, ...(await storeFile(historian, file, plan, parts.clock, told)) };
+        const report = await storeFile(historian, file, plan, parts.clock, told);
+        syncHistory(place);
+        return { ...checked, ...report };
       } finally {
         await historian.close();
       }
@@ -225,7 +230,8 @@ async function deleteCommand(parts: DataDirParts, options: DeleteOptions): Promi
 }
 
 async function deleteRows(parts: DataDirParts, { point, from, to }: DeleteOptions, end: EndActs): Promise<number> {
-  const historian = openHistorian(historyPlace(parts), importLimits);
+  const place = historyPlace(parts);
+  const historian = openHistorian(place, importLimits);
   const progress = showProgress(parts.terminal);
   let rows = 0;
   try {
@@ -236,6 +242,7 @@ async function deleteRows(parts: DataDirParts, { point, from, to }: DeleteOption
       next = portion.nextMs;
       progress.at(`${rows} rows deleted`);
     }
+    syncHistory(place);
     await end('succeeded', { rows });
     return rows;
   } catch (error) {
@@ -270,6 +277,11 @@ function printReport({ terminal }: DataDirParts, report: ImportReport, options: 
   if (report.skipped > 0) terminal.out(`${report.skipped} were stored already and left out\n`);
   if (report.duplicates > 0)
     terminal.out(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
+}
+
+/** What the audit log is about to say must outlive a loss of power, as the log itself does. */
+function syncHistory(place: DatabasePlace): void {
+  if (typeof place === 'string') syncCommits(place);
 }
 
 async function exportCommand(parts: DataDirParts, options: ExportOptions): Promise<void> {
