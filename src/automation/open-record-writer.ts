@@ -11,7 +11,6 @@ import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { journalFiles, journalFolder, noJournal, openJournal } from '../storage/row-journal.ts';
-import { syncCommits } from '../storage/sqlite.ts';
 import type { AutomationLimits } from './limits.ts';
 import { isRunRow } from './record-spool.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
@@ -44,10 +43,9 @@ export function openRecordWriter(
   const authority = createAuthorityStore(database);
   const told = onCounts === undefined ? {} : { onCounts };
   // A server keeps what other machines must know at once, and its disk is not a gateway's flash.
-  const { database: file, dataFolder } = setup;
-  const waits = typeof file === 'string';
-  const folder = journalFolder(dataFolder, 'runs');
-  const journal = waits ? openJournal({ folder, isRow: isRunRow, sync: () => syncCommits(file) }) : noJournal;
+  const waits = typeof setup.database === 'string';
+  const folder = journalFolder(setup.dataFolder, 'runs');
+  const journal = waits ? openJournal({ folder, isRow: isRunRow, sync: database.sync }) : noJournal;
   const blockMs = waits ? setup.limits.history_block_ms : 0;
   const writer = createRecordWriter({ store, ruleLog, journal, blockMs, limits: setup.limits, clock, log, ...told });
   return {

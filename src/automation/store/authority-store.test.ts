@@ -50,6 +50,24 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect((await readAuthority(database)).grants).toEqual([]);
   });
 
+  test('a grant, and its end, are on the disk before anybody hears of it; a disk that refuses is reported', async () => {
+    let syncs = 0;
+    const state = { refuses: false };
+    const sync = (): void => {
+      if (state.refuses) throw new Error('the disk does not answer');
+      syncs++;
+    };
+    const authority = createAuthorityStore({ ...database, sync });
+    await authority.put(grant('a'), []);
+    expect(syncs).toBe(1);
+    await authority.remove(['a']);
+    expect(syncs).toBe(2);
+    state.refuses = true;
+    await expect(authority.put(grant('b'), [])).rejects.toThrow('the disk does not answer');
+    // What the writer's own handle does: nothing to say on either engine.
+    expect(() => database.sync()).not.toThrow();
+  });
+
   test('a window holds what reaches into it, its ends as a half-open span, and no more than asked', async () => {
     await store([segment(0, 10), segment(10, 20), segment(20, null)]);
     const read = async (fromMs: number, toMs: number, limit = 9) =>

@@ -22,8 +22,9 @@ export interface SegmentRow {
 }
 
 export interface AuthorityStore {
-  /** Durable when it resolves; the grants `gone` are removed with it. */
+  /** Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. */
   put(grant: Grant, gone: readonly string[]): Promise<void>;
+  /** Likewise. */
   remove(ids: readonly string[]): Promise<void>;
 }
 
@@ -35,12 +36,15 @@ export interface AuthorityReader {
 type Queries = RuntimeDatabase['query'];
 
 export function createAuthorityStore(database: RuntimeDatabase): AuthorityStore {
-  const change = (work: (transaction: Queries) => Promise<unknown>): Promise<void> =>
-    database.transaction(async (transaction) => {
+  const change = async (work: (transaction: Queries) => Promise<unknown>): Promise<void> => {
+    await database.transaction(async (transaction) => {
       if (!(await database.isCurrent(transaction)))
         throw new Fault('engine-unavailable', 'another process controls the site by now; try again');
       await work(transaction);
     });
+    // Somebody may rely on the actuator staying as it is, whatever happens next.
+    database.sync();
+  };
   return {
     put: (grant, gone) =>
       change(async (transaction) => {

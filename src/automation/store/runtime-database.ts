@@ -1,12 +1,20 @@
-/** The runtime database: history and rule state. A power cut may lose the last moments, never the order. */
+/**
+ * The runtime database: history and rule state. A power cut may lose the last moments, never the order, and nothing that was synced.
+ */
 import type { Transaction } from 'kysely';
 import { systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
 import { type DatabasePlace, type Handle, openHandle } from '../../storage/database.ts';
+import { syncCommits } from '../../storage/sqlite.ts';
 import { type RuntimeTables, runtimeSchema } from './runtime-schema.ts';
 
 export interface RuntimeDatabase extends Handle<RuntimeTables> {
   /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
   isCurrent(transaction: Transaction<RuntimeTables>): Promise<boolean>;
+  /**
+   * Has the disk take what was committed. A server does so with each commit. Throws Fault `storage-unavailable` when the disk does not.
+   */
+  sync(): void;
 }
 
 /** The history of a thousand rules grows in a thousand places of an index. */
@@ -15,6 +23,14 @@ const pageBytes = 1024;
 export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {
   return {
     ...openHandle<RuntimeTables>(place, runtimeSchema, { durability: 'normal', pageBytes }, clock),
+    sync() {
+      if (typeof place !== 'string') return;
+      try {
+        syncCommits(place);
+      } catch (cause) {
+        throw new Fault('storage-unavailable', 'the disk does not take what was stored; try again', { cause });
+      }
+    },
     async isCurrent(transaction) {
       if (typeof place === 'string' || place.epoch === undefined) return true;
       // Locked: the next holder's epoch begins after this transaction.
