@@ -23,7 +23,7 @@ const ownerOnly = 0o600;
 
 /**
  * The file's text; made first when it is not there. Linked into place when it is whole: of two starts at once both read
- * the same, and a crash leaves no half of a file.
+ * the same, and a crash leaves no half of a file. On disk when this returns: what it signed may be.
  */
 export function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
@@ -31,6 +31,7 @@ export function readOrMake(file: string, make: () => string): string {
     try {
       writeFileSync(draft, make(), { mode: ownerOnly, flag: 'wx', flush: true });
       linkSync(draft, file);
+      syncFolder(file);
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     } finally {
@@ -55,6 +56,11 @@ export function replaceDurably(file: string, text: string, mode = ownerOnly): vo
     rmSync(draft, { force: true });
     throw error;
   }
+  syncFolder(file);
+}
+
+/** The name of a new file is on disk when its folder is. */
+function syncFolder(file: string): void {
   const folder = openSync(dirname(file), 'r');
   try {
     fsyncSync(folder);

@@ -2,9 +2,10 @@
  * The databases of a data dir (docs/formats): where they are, and in which data format. The service upgrades an older format at
  * its start, after keeping a copy of the file; a newer one is refused on opening.
  */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { replaceDurably } from '../base/own-file.ts';
 import { timeLabel } from '../base/timestamp.ts';
 import { schemas } from './schemas.ts';
 
@@ -88,7 +89,7 @@ export function damageOf(file: string): string | null {
 const movedMark = 'moved-to-a-database.json';
 
 export function markMoved(dataDir: string, wallMs: number): void {
-  writeFileSync(join(dataDir, movedMark), `${JSON.stringify({ moved_at: timeLabel(wallMs) })}\n`, { mode: 0o600 });
+  replaceDurably(join(dataDir, movedMark), `${JSON.stringify({ moved_at: timeLabel(wallMs) })}\n`);
 }
 
 export function wasMoved(dataDir: string): boolean {

@@ -2,12 +2,13 @@
  * The digests of declarations in one small file of the data directory: `{"schema", "digests": {"<id> <revision>":
  * "sha256:…"}}`, replaced whole by a rename, so that a crash leaves the old or the new one.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Type from 'typebox';
 import { digestSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
 import { JsonError, parseJson } from '../../base/json.ts';
+import { readIfThere, replaceDurably } from '../../base/own-file.ts';
 import { strict } from '../../base/schema.ts';
 import type { KeptDigests } from './revision.ts';
 
@@ -26,26 +27,10 @@ export function keptDigestsFile(path: string): KeptDigests {
     },
     write(digests) {
       mkdirSync(dirname(path), { recursive: true });
-      const fresh = `${path}.new`;
-      const file = openSync(fresh, 'w', 0o644);
-      try {
-        writeSync(file, `${JSON.stringify({ schema: schemaId, digests: Object.fromEntries(digests) }, null, 2)}\n`);
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(fresh, path);
+      const content = { schema: schemaId, digests: Object.fromEntries(digests) };
+      replaceDurably(path, `${JSON.stringify(content, null, 2)}\n`, 0o644);
     },
   };
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 function parsed(text: string, path: string): unknown {
