@@ -23,7 +23,8 @@ const ownerOnly = 0o600;
 
 /**
  * The file's text; made first when it is not there. Linked into place when it is whole: of two starts at once both read
- * the same, and a crash leaves no half of a file. On disk when this returns: what it signed may be.
+ * the same, and a crash leaves no half of a file. It is on disk when this returns, because what a key signs may outlive a loss
+ * of power.
  */
 export function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {

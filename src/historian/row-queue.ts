@@ -1,7 +1,7 @@
 /**
- * Rows that wait to be stored, bounded [points §6.1]. On files they wait for more of their series, which spares the disk: a series
- * has its own pages, and each that is written is written whole. Meanwhile they are in a journal, and a reader has those of
- * its series stored first (`settle`), so that it sees whatever was recorded before.
+ * The bounded queue of rows to be stored [points §6.1]. On files, rows wait for more of their series, to spare the disk: each series has
+ * its own pages, and SQLite writes whole pages. Until they are stored they are in a journal. A reader has the rows of its
+ * series stored first (`settle`), so it sees everything that was recorded before.
  */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -31,9 +31,9 @@ interface Waiting {
 export class RowQueue {
   readonly #parts: RowQueueParts;
   readonly #counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
-  /** For more of their series, by arrival. */
+  /** Rows that wait for more of their series, by arrival. */
   #waiting: Waiting[] = [];
-  /** Wait for nothing any more; by series, so that one transaction writes few of their pages. */
+  /** Rows to be stored now; by series, so that a transaction writes few pages. */
   #due: Waiting[] = [];
   /** The rows of the append in progress. */
   #storing: readonly Waiting[] = [];
@@ -116,13 +116,13 @@ export class RowQueue {
     return clock.monotonicMs() - oldest.sinceMs >= limits.block_ms;
   }
 
-  /** From now on these wait for nothing, and go before those that are due already. */
+  /** Makes these due at once, ahead of those that already are. */
   #bringForward(isMeant: (each: Waiting) => boolean = () => true): void {
     this.#keep();
     const [meant, others] = parted(this.#waiting, isMeant);
     const [first, later] = parted(this.#due, isMeant);
     this.#waiting = others;
-    // A store that takes nothing takes them in any order.
+    // While the store takes nothing, sorting would be wasted.
     this.#due = [...(this.#failing ? [...first, ...meant] : [...first, ...meant].toSorted(bySeries)), ...later];
   }
 
@@ -251,14 +251,14 @@ export async function storeLeft(
     await historian.append(rows.slice(from, from + portion), { once: true });
 }
 
-/** Many rows are asked; a text for each would cost most of it. */
+/** Thousands of rows are tested; making a text key for each would cost more than the rest. */
 function oneOf(series: readonly SeriesId[]): (asked: SeriesId) => boolean {
   const known = Map.groupBy(series, ({ instance }) => instance);
   const points = new Map([...known].map(([instance, ids]) => [instance, new Set(ids.map(numberIn))]));
   return (asked) => points.get(asked.instance)?.has(numberIn(asked)) ?? false;
 }
 
-/** Of an instance. */
+/** Unique within an instance. */
 function numberIn(series: SeriesId): number {
   return series.point * 2 + kindOrder(series);
 }
@@ -281,7 +281,7 @@ function kindOrder({ kind }: SeriesId): number {
   return kind === undefined ? 0 : 1;
 }
 
-/** What a store has against it; throws what is none of its faults. */
+/** The store's reason, for the log; throws an error that is not the store's. */
 export function reasonOf(error: unknown): { readonly error: string } {
   if (!(error instanceof Fault)) throw error;
   return { error: error.cause instanceof Error ? error.cause.message : error.message };

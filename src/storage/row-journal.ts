@@ -118,7 +118,7 @@ export function openJournal<T>({ folder, isRow, sync }: JournalParts<T>): RowJou
   };
 }
 
-/** A disk that refuses is noticed by whatever stores; here it only means that the files are still needed. */
+/** A failing disk shows wherever something is stored; here it only means that the files are still needed. */
 function isSynced(sync: () => void): boolean {
   try {
     sync();
