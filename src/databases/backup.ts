@@ -26,7 +26,6 @@ import {
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
 import { Check } from 'typebox/value';
-import { isJournalFile } from '../storage/row-journal.ts';
 import { copyDatabase, type DatabaseName, damageOf, databaseFormats, migrationCopies } from './data-files.ts';
 import { schemas } from './schemas.ts';
 
@@ -215,13 +214,16 @@ function filesOf(folder: string, prefix = ''): string[] {
     .toSorted();
 }
 
-/** False when it is gone: a journal's rows are stored by then, in a database that is copied later. */
+/**
+ * False when it is gone: a draft has its name by then, and the rows of a journal or of a spool are in a database, which is copied
+ * later.
+ */
 function copyFile(file: string, copy: string): boolean {
   try {
     copyFileSync(file, copy);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && isJournalFile(file)) return false;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && !existsSync(file)) return false;
     throw error;
   }
 }

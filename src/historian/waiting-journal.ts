@@ -15,7 +15,8 @@ export function openHistoryJournal(folder: string, file: string): RowJournal<His
   return openJournal({ folder, isRow: isHistoryRow, sync: () => syncCommits(file) });
 }
 
-const requestName = 'store-now';
+/** With a dot: no part of a backup. */
+const requestName = '.store-now';
 const pollMs = 50;
 
 /** Whether another process has asked since. */

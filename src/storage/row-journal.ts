@@ -65,7 +65,7 @@ export function hasJournaled(dataFolder: string): boolean {
   return Object.values(folders).some((name) => namesIn(join(dataFolder, name)).length > 0);
 }
 
-export function isJournalFile(name: string): boolean {
+function isJournalFile(name: string): boolean {
   return name.endsWith(suffix) || name.endsWith(earlierSuffix);
 }
 
