@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -38,6 +47,16 @@ describe('the journal', () => {
     second.append([row(4)], 1);
     second.forget();
     expect(opened().left()).toEqual([row(4)]);
+  });
+
+  test('files of earlier versions, which kept runs only, are read as well', () => {
+    opened().append([row(1)], 1);
+    const [file = ''] = files();
+    renameSync(file, file.replace(/\.rows$/, '.runs'));
+    expect(opened().left()).toEqual([row(1)]);
+    const journal = opened();
+    journal.forget();
+    expect(files()).toEqual([]);
   });
 
   test('a file goes when all its rows are stored; the next one begins at 1 MiB', () => {
