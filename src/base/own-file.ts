@@ -93,6 +93,7 @@ export function appendLineDurably(file: string, line: string): void {
     try {
       for (let written = 0; written < bytes.length; ) written += writeSync(handle, bytes, written);
       fsyncSync(handle);
+      if (size === 0) syncFolder(file);
     } catch (error) {
       ftruncateSync(handle, size);
       throw error;
