@@ -60,11 +60,6 @@ export function journalFolder(dataFolder: string, of: keyof typeof folders): str
   return join(dataFolder, folders[of]);
 }
 
-/** The process before ended without warning, and what it had taken last is in no database yet. */
-export function hasJournaled(dataFolder: string): boolean {
-  return Object.values(folders).some((name) => namesIn(join(dataFolder, name)).length > 0);
-}
-
 function isJournalFile(name: string): boolean {
   return name.endsWith(suffix) || name.endsWith(earlierSuffix);
 }

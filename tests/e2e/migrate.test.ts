@@ -2,6 +2,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openHistoryJournal } from '../../src/historian/waiting-journal.ts';
+import { quality } from '../../src/site/quality.ts';
+import { journalFolder } from '../../src/storage/row-journal.ts';
 import { runCommand, serviceEnvironment, startTestService, testFolders, virtualSite } from './running-service.ts';
 import { storageOn } from './storage-on.ts';
 
@@ -28,12 +31,18 @@ describe('setpoint migrate', () => {
     await before.stop();
     expect(migrate().status).toBe(2);
     // What a service left that ended without warning is not left behind.
-    const journal = join(folders.data, 'journal-history');
-    mkdirSync(journal, { recursive: true });
-    writeFileSync(join(journal, '1.rows'), '');
+    const [runs, readings] = (['runs', 'history'] as const).map((of) => journalFolder(folders.data, of));
+    mkdirSync(runs ?? '', { recursive: true });
+    writeFileSync(join(runs ?? '', '1.rows'), '');
     const unstored = migrate('--confirmed');
-    expect([unstored.status, unstored.stderr]).toEqual([1, expect.stringContaining('start it and stop it once')]);
-    rmSync(journal, { recursive: true });
+    expect([unstored.status, unstored.stderr]).toEqual([
+      1,
+      expect.stringContaining('start its service and stop it once'),
+    ]);
+    rmSync(runs ?? '', { recursive: true });
+    const eventMs = Date.parse('2026-07-11T10:47:00Z');
+    const row = { series: { instance: 1, point: 1 }, eventMs, ingestedMs: eventMs, value: 7, quality: quality.good };
+    openHistoryJournal(readings ?? '', join(folders.data, 'history.sqlite')).append([row], 1);
     const moved = migrate('--confirmed');
     expect([moved.status, moved.stderr]).toEqual([0, '']);
     expect(moved.stdout).toMatch(/^rules: 1 row$[^]*Audit verification passed/m);
@@ -47,7 +56,7 @@ describe('setpoint migrate', () => {
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
 
     const exported = history({}, 'export').stdout;
-    expect(exported).toContain('2026-07-11T10:46:00Z,2.5,good');
+    expect(exported).toContain('2026-07-11T10:46:00Z,2.5,good\n2026-07-11T10:47:00Z,7,good');
     expect(history(server, 'export').stdout).toBe(exported);
     const after = await startTestService(folders, server);
     expect((await after.read('/rules/1')).body['data']).toMatchObject({ id: 1, name: 'a' });

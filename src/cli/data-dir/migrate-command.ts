@@ -5,17 +5,21 @@
 import { type Command, Option } from 'commander';
 import type { AuditEntry } from '../../audit/event.ts';
 import { createAuditLog } from '../../audit/log.ts';
+import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
-import { markMoved } from '../../databases/data-files.ts';
+import { databaseFile, markMoved } from '../../databases/data-files.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { moveToPostgres } from '../../databases/to-postgres.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
-import { hasJournaled } from '../../storage/row-journal.ts';
+import { historyLimits } from '../../historian/limits.ts';
+import { openHistorian } from '../../historian/open-historian.ts';
+import { journalFiles, journalFolder } from '../../storage/row-journal.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
 import { byUser, type DataDirParts, forPerson } from './data-dir.ts';
+import { storeReadingsLeft } from './waiting-readings.ts';
 
 interface Options {
   readonly confirmed?: true;
@@ -47,10 +51,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   if (lock === null) throw new CommandError(`a service uses the data dir ${dataDir}: stop it first`);
   const progress = showProgress(terminal);
   try {
-    if (hasJournaled(dataDir))
-      throw new CommandError(
-        `the service of ${dataDir} ended without warning, and its newest runs or readings are not in its databases yet: start it and stop it once`,
-      );
+    await storeWhatWaits(dataDir, clock);
     const moved = await moveToPostgres(dataDir, place, (text) => progress.at(text)).catch((error: unknown) => {
       throw new CommandError(error instanceof Error ? error.message : String(error));
     });
@@ -93,5 +94,21 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   } finally {
     progress.end();
     lock.release();
+  }
+}
+
+/** The journals of the data dir are not moved: what is in them goes into its databases first. */
+async function storeWhatWaits(dataDir: string, clock: Clock): Promise<void> {
+  if (journalFiles(journalFolder(dataDir, 'runs')).length > 0)
+    throw new CommandError(
+      `the newest runs of ${dataDir} are not in its database yet: start its service and stop it once`,
+    );
+  if (journalFiles(journalFolder(dataDir, 'history')).length === 0) return;
+  const file = databaseFile(dataDir, 'history');
+  const historian = openHistorian(file, historyLimits);
+  try {
+    await storeReadingsLeft(dataDir, file, historian, clock);
+  } finally {
+    await historian.close();
   }
 }

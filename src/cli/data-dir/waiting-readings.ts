@@ -1,4 +1,5 @@
 /** Readings that wait in the journal of a data dir [points §6.1]: stored before a command reads or deletes, so that it misses none. */
+import type { Clock } from '../../base/clock.ts';
 import type { Historian } from '../../historian/historian.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { storeLeft } from '../../historian/row-queue.ts';
@@ -24,10 +25,20 @@ export async function storeWaitingReadings(parts: DataDirParts, historian: Histo
     throw new CommandError('the service did not store its newest readings in time; try again');
   }
   try {
-    const journal = openHistoryJournal(folder, place);
-    await storeLeft(historian, journal.left(), historyLimits.flush_rows, clock);
-    journal.forget();
+    await storeReadingsLeft(dataDir, place, historian, clock);
   } finally {
     lock.release();
   }
+}
+
+/** What the service before left in the journal, by a process that has the data dir for itself. */
+export async function storeReadingsLeft(
+  dataDir: string,
+  file: string,
+  historian: Historian,
+  clock: Clock,
+): Promise<void> {
+  const journal = openHistoryJournal(journalFolder(dataDir, 'history'), file);
+  await storeLeft(historian, journal.left(), historyLimits.flush_rows, clock);
+  journal.forget();
 }
