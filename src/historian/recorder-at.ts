@@ -3,17 +3,23 @@ import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { noJournal } from '../storage/row-journal.ts';
-import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
+import type { AppendReport, HistoryRow } from './historian.ts';
 import { historySpool } from './history-spool.ts';
 import { openHistorian } from './open-historian.ts';
 import { type RecorderCounts, startRecorder } from './recorder.ts';
-import { type HistoryColumns, packedRows, type RecorderEnd, type RecorderWorkerData } from './recorder-protocol.ts';
+import {
+  type HistoryColumns,
+  packedRows,
+  type RecorderEnd,
+  type RecorderWorkerData,
+  type SettleRequest,
+} from './recorder-protocol.ts';
 import { openHistoryJournal, takeStoreRequest } from './waiting-journal.ts';
 
 /** `RecorderMethods`, answered. */
 export interface RecorderAt {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
-  settle(series: readonly SeriesId[]): Promise<boolean>;
+  settle(request: SettleRequest): Promise<boolean>;
   counts(): Promise<RecorderCounts>;
   stop(store: boolean): Promise<RecorderEnd>;
   keep(): Promise<number>;
@@ -39,7 +45,7 @@ export function startRecorderAt(
   let kept = 0;
   return {
     append: (columns) => recorder.append(packedRows(columns)),
-    settle: (series) => recorder.settle(series),
+    settle: ({ series, untilMs }) => recorder.settle(series, untilMs),
     counts: async () => recorder.counts(),
     async stop(store) {
       left = await recorder.stop(store);

@@ -14,11 +14,17 @@ export interface HistoryColumns {
   readonly values: Float64Array;
 }
 
+/** From a reader, which waits until `untilMs` (monotonic) and then does without what is not stored. */
+export interface SettleRequest {
+  readonly series: readonly SeriesId[];
+  readonly untilMs: number;
+}
+
 export type RecorderMethods = {
   /** Stores values as if they had been recorded when they were observed. */
   readonly append: (columns: readonly HistoryColumns[]) => AppendReport;
-  /** Stores what was recorded of these series before the call; false when that failed. */
-  readonly settle: (series: readonly SeriesId[]) => boolean;
+  /** Stores what was recorded of the series before the call; false when that failed, or took too long. */
+  readonly settle: (request: SettleRequest) => boolean;
   readonly counts: (argument: null) => RecorderCounts;
   /** Whether to store pending rows. */
   readonly stop: (store: boolean) => RecorderEnd;

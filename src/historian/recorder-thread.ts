@@ -14,7 +14,7 @@ const data = workerData as RecorderWorkerData;
 const recorder = startRecorderAt(data, systemClock, createLog(data.logLevel, { thread: 'historian' }));
 answerCalls<RecorderMethods>(port, {
   append: (columns) => recorder.append(columns),
-  settle: (series) => recorder.settle(series),
+  settle: (request) => recorder.settle(request),
   counts: () => recorder.counts(),
   stop: (store) => recorder.stop(store),
   keep: () => recorder.keep(),

@@ -67,8 +67,8 @@ export interface RecorderParts extends Omit<RowQueueParts, 'limits' | 'historian
 
 export interface HistoryRecorder {
   counts(): RecorderCounts;
-  /** Stores what was recorded of these series before the call; false when that failed. */
-  settle(series: readonly SeriesId[]): Promise<boolean>;
+  /** Stores what was recorded of these series before the call; false when that failed, or is not done by `untilMs` (monotonic). */
+  settle(series: readonly SeriesId[], untilMs: number): Promise<boolean>;
   /** Stores rows that do not come from the live table, at once; throws when they were not taken. */
   append(rows: readonly HistoryRow[]): Promise<AppendReport>;
   /**
@@ -101,9 +101,9 @@ export function startRecorder(setup: RecorderSetup, parts: RecorderParts): Histo
   void flush();
   return {
     counts: () => ({ ...queue.counts(), pruned: pruning.pruned() }),
-    settle(series) {
+    settle(series, untilMs) {
       looking.endCommands(series);
-      return queue.settle(series);
+      return queue.settle(series, untilMs);
     },
     append: (rows) => historian.append(rows),
     async stop(store) {

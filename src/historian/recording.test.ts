@@ -106,6 +106,18 @@ describe.each(engines)('recording, on %s', (engine) => {
     },
   );
 
+  test.each([
+    [10, false],
+    [10_000, true],
+  ])(
+    '[points §6.1] settle_timeout_ms: a read waits %d ms for a thread that only begins: %s',
+    async (timeoutMs, isIn) => {
+      const { recording } = rig(history(), false, { settle_timeout_ms: timeoutMs });
+      expect(await recording.settle([series])).toBe(isIn);
+      await recording.stop(true);
+    },
+  );
+
   test('house: a thread that dies is started again and records on', async () => {
     const { recording, values, publish, said } = rig(history(), false);
     publish(1);

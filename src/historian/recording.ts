@@ -59,9 +59,10 @@ class RestartedRecording implements Recording {
     const running = this.#instance;
     if (running === undefined) return false;
     const { clock } = this.#parts;
+    const timeoutMs = this.#parts.setup().limits.settle_timeout_ms;
     // A failure is the recorder's to report: the read goes on with what is stored.
-    const settled = running.settle(series).catch(() => false);
-    return (await withTimeout(clock, this.#parts.setup().limits.settle_timeout_ms, settled)) ?? false;
+    const settled = running.settle({ series, untilMs: clock.monotonicMs() + timeoutMs }).catch(() => false);
+    return (await withTimeout(clock, timeoutMs, settled)) ?? false;
   }
 
   async counts(): Promise<RecorderCounts> {
@@ -151,7 +152,7 @@ function startWorker(
   );
   return {
     append: (columns) => caller.call('append', columns),
-    settle: (series) => caller.call('settle', series),
+    settle: (request) => caller.call('settle', request),
     counts: () => caller.call('counts', null),
     stop: (store) => caller.call('stop', store),
     keep: () => caller.call('keep', null),

@@ -115,7 +115,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     clock.advance(20 * second);
     const seenMs = clock.wallMs();
     queue.add([row(2)]);
-    expect(await queue.settle([{ instance: 1, point: 2 }])).toBe(true);
+    expect(await queue.settle([{ instance: 1, point: 2 }], clock.monotonicMs() + second)).toBe(true);
     expect([...stored.values()].map(({ series, ingestedMs }) => [series.point, ingestedMs])).toEqual([
       [2, seenMs - 20 * second],
       [2, seenMs],
@@ -132,12 +132,25 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     await queue.flush();
     state.full = true;
     clock.advance(second);
-    expect(await queue.settle([{ instance: 1, point: 1 }])).toBe(false);
+    expect(await queue.settle([{ instance: 1, point: 1 }], clock.monotonicMs() + second)).toBe(false);
     state.full = false;
     clock.advance(second);
     const storedMs = clock.wallMs();
     await queue.flushAll();
     expect([...stored.values()].map(({ ingestedMs }) => ingestedMs)).toEqual([storedMs]);
+  });
+
+  test('a read that waits no longer does without; what it missed counts as known from the moment it is stored', async () => {
+    const { clock, start, row, stored } = rig();
+    const queue = start();
+    queue.add([row(1)]);
+    await queue.flush();
+    const own = [{ instance: 1, point: 1 }];
+    expect(await queue.settle(own, clock.monotonicMs())).toBe(false);
+    expect(stored.size).toBe(0);
+    clock.advance(second);
+    expect(await queue.settle(own, clock.monotonicMs() + 1)).toBe(true);
+    expect([...stored.values()].map(({ ingestedMs }) => ingestedMs)).toEqual([clock.wallMs()]);
   });
 
   test('an end without warning loses none that was flushed; the next process stores them when it begins', async () => {
@@ -217,7 +230,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
             added.push(...rows.map(idOf));
             queue.add(rows);
           } else if ('settle' in each) {
-            const done = await queue.settle([{ instance: 1, point: each.settle }]);
+            const done = await queue.settle([{ instance: 1, point: each.settle }], Number.POSITIVE_INFINITY);
             expect(done || state.full).toBe(true);
             const mine = (id: string): boolean => id.startsWith(`1:${each.settle}@`);
             if (done) expect([...stored.keys()].filter(mine).toSorted()).toEqual(added.filter(mine).toSorted());

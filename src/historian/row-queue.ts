@@ -93,14 +93,20 @@ export class RowQueue {
     return true;
   }
 
-  /** Stores what waits of these series, before anything else; false when storing failed. */
-  async settle(series: readonly SeriesId[]): Promise<boolean> {
+  /** Stores what waits of these series, before anything else; false when that failed, or is not done by `untilMs` (monotonic). */
+  async settle(series: readonly SeriesId[], untilMs: number): Promise<boolean> {
     await this.#turn;
     const isOneOf = oneOf(series);
     const isAsked = ({ row }: Waiting): boolean => isOneOf(row.series);
     this.#bringForward(isAsked);
-    while (!this.#begun || this.#due.some(isAsked) || this.#storing.some(isAsked))
+    while (!this.#begun || this.#due.some(isAsked) || this.#storing.some(isAsked)) {
+      if (this.#parts.clock.monotonicMs() >= untilMs) {
+        // The reader does without.
+        this.#missed = this.#last;
+        return false;
+      }
       if (!(await this.flush())) return false;
+    }
     return true;
   }
 
