@@ -57,7 +57,7 @@ describe('[points §6.1] accepted commands', () => {
     ]);
   });
 
-  test('those that no row stands for yet are told to who asks for their series, once', () => {
+  test('who asks for the series gets the commands that no row stands for yet, once', () => {
     const { command, observer, told } = rig({ recordIntervalMs: 500, repeatMs: 60_000 });
     command(5, 100);
     command(5, 200);

@@ -140,7 +140,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     expect([...stored.values()].map(({ ingestedMs }) => ingestedMs)).toEqual([storedMs]);
   });
 
-  test('a read that waits no longer does without; what it missed counts as known from the moment it is stored', async () => {
+  test('a read that gives up waiting goes on without; what it missed counts as known from the moment it is stored', async () => {
     const { clock, start, row, stored } = rig();
     const queue = start();
     queue.add([row(1)]);
@@ -168,7 +168,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     expect([stored.size, left()]).toEqual([3, []]);
   });
 
-  test('another process asks for all that waits, and finds it stored', async () => {
+  test('another process asks to have everything stored that waits, and finds it stored', async () => {
     const { clock, start, row, stored } = rig();
     const queue = start();
     queue.add([row(1)]);

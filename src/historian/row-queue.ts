@@ -101,7 +101,7 @@ export class RowQueue {
     this.#bringForward(isAsked);
     while (!this.#begun || this.#due.some(isAsked) || this.#storing.some(isAsked)) {
       if (this.#parts.clock.monotonicMs() >= untilMs) {
-        // The reader does without.
+        // The reader goes on without them.
         this.#missed = this.#last;
         return false;
       }

@@ -36,7 +36,7 @@ export interface JournalParts<T> {
   readonly folder: string;
   /** Type guard for a stored row; rejects rows of another version. */
   readonly isRow: (value: unknown) => value is T;
-  /** Has the disk take what was stored; throws when it does not. */
+  /** Flushes what was stored to the disk; throws when that fails. */
   readonly sync: () => void;
 }
 

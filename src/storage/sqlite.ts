@@ -47,7 +47,7 @@ export function openSqlite(file: string, durability: Durability, pageBytes = 409
   }
 }
 
-/** Has the disk take what was committed to a file in WAL mode with durability `normal`, which by itself does so only now and then. */
+/** Flushes to the disk what was committed to a file with durability `normal`; SQLite itself does so only now and then. */
 export function syncCommits(file: string): void {
   const log = `${file}-wal`;
   // Without one, all is in the file, which was synced when it was copied there.

@@ -1,4 +1,4 @@
-/** For `--import`: adds a line with the path to the file `SYNC_LOG` whenever the program has the disk take a file. */
+/** For `--import`: adds a line with the path to the file `SYNC_LOG` whenever the program syncs a file. */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 

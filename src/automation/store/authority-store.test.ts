@@ -50,7 +50,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect((await readAuthority(database)).grants).toEqual([]);
   });
 
-  test('a grant, and its end, are on the disk before anybody hears of it; a disk that refuses is reported', async () => {
+  test('a grant and its end are on the disk before they are answered; a failing disk is reported', async () => {
     let syncs = 0;
     const state = { refuses: false };
     const sync = (): void => {

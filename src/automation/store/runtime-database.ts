@@ -12,7 +12,7 @@ export interface RuntimeDatabase extends Handle<RuntimeTables> {
   /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
   isCurrent(transaction: Transaction<RuntimeTables>): Promise<boolean>;
   /**
-   * Has the disk take what was committed. A server does so with each commit. Throws Fault `storage-unavailable` when the disk does not.
+   * Flushes what was committed to the disk; a server does so with each commit. Throws Fault `storage-unavailable` when that fails.
    */
   sync(): void;
 }
