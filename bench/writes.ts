@@ -102,7 +102,7 @@ async function recording(block_ms: number): Promise<number> {
   const clock = simulatedClock();
   const journal = openHistoryJournal(join(folder, 'journal-history'), file);
   const limits = { ...historyLimits, block_ms };
-  const queue = new RowQueue({ historian, journal, isAsked: () => false, limits, clock, log: silentLog });
+  const queue = new RowQueue({ historian, journal, limits, clock, log: silentLog });
   let before = 0;
   for (let second = 0; second < 2 * recordedSeconds; second++) {
     if (second === recordedSeconds) before = writtenBy('self').called;

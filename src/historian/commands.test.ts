@@ -47,7 +47,7 @@ describe('[points §6.1] accepted commands', () => {
     ]);
   });
 
-  test('commands further apart than two intervals do not stand in one row', () => {
+  test('commands more than two intervals apart have a row each', () => {
     const { command } = rig({ recordIntervalMs: 500, repeatMs: 60_000 });
     command(5, 100);
     expect(command(5, 1100)).toEqual([]);
@@ -57,7 +57,7 @@ describe('[points §6.1] accepted commands', () => {
     ]);
   });
 
-  test('who asks for the series gets the commands that no row stands for yet, once', () => {
+  test('commands without a row get one when their series is asked for, and only once', () => {
     const { command, observer, told } = rig({ recordIntervalMs: 500, repeatMs: 60_000 });
     command(5, 100);
     command(5, 200);

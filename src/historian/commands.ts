@@ -1,6 +1,6 @@
 /**
  * Accepted commands as series [points §6.1]: one row when the value of an actuator changes, and at intervals while it is commanded
- * again, which stands for the commands since the row before. Of several commands to one point within one read, the last is
+ * again. That row represents the commands since the row before. Of several commands to one point within one read, the last is
  * recorded.
  */
 import type { PointMemory } from '../points/shared-memory.ts';
@@ -17,7 +17,7 @@ export function commandedPoints(points: readonly SitePoint[]): CommandedPoint[] 
 }
 
 export interface CommandIntervals {
-  /** Commands of one value that follow one another in twice this time stand in one row. */
+  /** Repeated commands share a row if none comes later than twice this time after the one before. */
   readonly recordIntervalMs: number;
   /** Longest that commands go without a row. */
   readonly repeatMs: number;
@@ -67,7 +67,7 @@ export class CommandObserver {
     return this.#points.flatMap((point) => this.#lookAt(point, now));
   }
 
-  /** Commands that no row stands for yet; of these series, or of all. */
+  /** Rows for the commands that have none yet; of these series, or of all. */
   pending(wallMs: number, series?: readonly SeriesId[]): HistoryRow[] {
     const asked = series === undefined ? null : new Set(series.map(seriesKey));
     const points = this.#points.filter((point) => asked === null || asked.has(seriesKey(point.series)));

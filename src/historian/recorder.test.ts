@@ -19,7 +19,12 @@ const dayMs = 86_400_000;
 const stepMs = 100;
 let historian: Historian;
 
-async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recordIntervalMs?: number } = {}) {
+interface Settings {
+  readonly recordIntervalMs?: number;
+  readonly readersSettle?: boolean;
+}
+
+async function rig(limits: Partial<typeof historyLimits> = {}, settings: Settings = {}) {
   const clock = simulatedClock();
   const memory = createPointMemory([{ channel: 0, writable: false }], 1);
   const table = createLiveTableWriter(memory, clock, [5000]);
@@ -50,12 +55,19 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
       points: [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }],
       tableSize: 1,
       memory,
-      commanded: [],
+      commanded: [{ index: 0, instance: 2, id: 9 }],
       recordIntervalMs: settings.recordIntervalMs ?? 1000,
       retentionDays: 1,
       limits: { ...testHistoryLimits, ...limits },
     },
-    { historian: store, journal: noJournal, readersSettle: false, isAsked: () => false, clock, log },
+    {
+      historian: store,
+      journal: noJournal,
+      readersSettle: settings.readersSettle ?? false,
+      isAsked: () => false,
+      clock,
+      log,
+    },
   );
   const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
   /** Time passes, and what it began is done. */
@@ -73,7 +85,13 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
     }
   };
   await settled();
-  return { pass, clock, publish, seconds, recorder, state, said };
+  /** Accepted, and seen by the recorder. */
+  const command = async (value: number): Promise<void> => {
+    memory.commandedValue[0] = value;
+    memory.commandedMs[0] = clock.monotonicMs();
+    await recorder.settle([], Number.POSITIVE_INFINITY);
+  };
+  return { pass, clock, publish, seconds, command, recorder, state, said };
 }
 
 const stored = (): Promise<HistoryRow[]> => exportedRows(historian, { series });
@@ -98,6 +116,25 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     expect(times.length).toBeGreaterThanOrEqual(8);
     expect(Math.max(...times.slice(1).map((time, index) => time - (times[index] ?? 0)))).toBeLessThanOrEqual(500);
   });
+
+  test.each([
+    { readersSettle: true, recordIntervalMs: 1000, recorded: 2, atStop: 1 },
+    { readersSettle: true, recordIntervalMs: 6000, recorded: 2, atStop: 0 },
+    { readersSettle: false, recordIntervalMs: 1000, recorded: 7, atStop: 0 },
+  ])(
+    'command_repeat_ms: one command repeated each second, recorded as %o',
+    async ({ recorded, atStop, ...settings }) => {
+      const { pass, command, recorder } = await rig({ command_repeat_ms: 5000 }, settings);
+      for (let index = 0; index < 7; index++) {
+        await command(5);
+        await pass(1000);
+      }
+      expect(recorder.counts().recorded).toBe(recorded);
+      await recorder.stop(true);
+      const commands = { instance: 2, point: 9, kind: 'action' } as const;
+      expect(await exportedRows(historian, { series: commands })).toHaveLength(recorded + atStop);
+    },
+  );
 
   test('a change rings and is looked at, at most every look_interval_ms', async () => {
     const { clock, pass, publish, recorder } = await rig({ look_interval_ms: 100 }, { recordIntervalMs: 3_600_000 });

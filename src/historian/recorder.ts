@@ -61,6 +61,8 @@ export function addedCounts(one: RecorderCounts, other: RecorderCounts): Recorde
 
 export interface RecorderParts extends Omit<RowQueueParts, 'limits' | 'historian'> {
   readonly historian: Historian;
+  /** Whether another process wants to read since the last question: then everything is stored. */
+  readonly isAsked: () => boolean;
   /** Whether every reader has what waits of its series stored first. On a server, other machines read as well. */
   readonly readersSettle: boolean;
 }
@@ -81,17 +83,16 @@ export interface HistoryRecorder {
 export function startRecorder(setup: RecorderSetup, parts: RecorderParts): HistoryRecorder {
   const { limits } = setup;
   const { historian, clock, log } = parts;
-  const isAsked = (): boolean => {
-    const asked = parts.isAsked();
-    if (asked) looking.endCommands();
-    return asked;
-  };
-  const queue = new RowQueue({ ...parts, isAsked, limits });
+  const queue = new RowQueue({ ...parts, limits });
   const pruning = startPruning(setup, historian, clock, log);
   const looking = startLooking(setup, parts, (rows) => queue.add(rows));
   let flushTimer: Timer | undefined;
   let stopped = false;
   const flush = async (): Promise<void> => {
+    if (parts.isAsked()) {
+      looking.endCommands();
+      queue.ask();
+    }
     const stored = await queue.flush();
     if (stopped) return;
     // What is due is stored a transaction a turn, so that looks come in between.

@@ -44,7 +44,6 @@ function rig(limits: Partial<HistoryLimits> = {}) {
     new RowQueue({
       historian,
       journal: openHistoryJournal(folder, join(folder, '..', 'history.sqlite')),
-      isAsked: () => takeStoreRequest(folder),
       limits: { ...historyLimits, ...limits },
       clock,
       log,
@@ -175,8 +174,11 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     await queue.flush();
     const asked = requestStoring(folder, clock, 10 * second);
     queue.add([row(2)]);
+    expect(takeStoreRequest(folder)).toBe(true);
+    queue.ask();
     await queue.flush();
     expect(stored.size).toBe(2);
+    expect(takeStoreRequest(folder)).toBe(false);
     clock.advance(second);
     expect(await asked).toBe(true);
     queue.add([row(3)]);
@@ -223,7 +225,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
           else if (each === 'end') {
             await queue.flush();
             queue = start();
-          } else if (each === 'request') void requestStoring(folder, clock, 1);
+          } else if (each === 'request') queue.ask();
           else if ('add' in each) {
             clock.advance(1);
             const rows = [...new Set(each.add)].map(row);

@@ -14,8 +14,6 @@ export interface RowQueueParts {
   readonly historian: Pick<Historian, 'append'>;
   /** None on a server: it stores rows at once. */
   readonly journal: RowJournal<HistoryRow>;
-  /** Another process wants to read, and nothing may wait then; asked before each storing. */
-  readonly isAsked: () => boolean;
   readonly limits: HistoryLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,6 +40,8 @@ export class RowQueue {
   #kept = 0;
   /** A reader may have missed the rows up to this number. */
   #missed = 0;
+  /** Somebody wants everything stored. */
+  #asked = false;
   #turn: Promise<boolean> | undefined;
   #failing = false;
   /** The journal refused something: that is logged once. */
@@ -77,6 +77,11 @@ export class RowQueue {
     // In place: a queue that is long would be copied at every look.
     for (const row of rows) this.#waiting.push({ row, number: ++this.#last, sinceMs });
     this.#dropExcess();
+  }
+
+  /** The next flushes store everything that is there by then. */
+  ask(): void {
+    this.#asked = true;
   }
 
   /** Stores one batch of what is due; true when it was stored, or there was none. */
@@ -163,9 +168,10 @@ export class RowQueue {
   }
 
   async #flushOnce(): Promise<boolean> {
-    const { journal, limits, isAsked } = this.#parts;
+    const { journal, limits } = this.#parts;
     this.#keep();
-    if (this.#due.length === 0 && (isAsked() || this.#isDue())) {
+    if (this.#due.length === 0 && (this.#asked || this.#isDue())) {
+      this.#asked = false;
       this.#bringForward();
       journal.turnOver();
     }
@@ -219,18 +225,15 @@ export class RowQueue {
     if (this.#begun) return;
     const { historian, journal, limits, clock, log } = this.#parts;
     await historian.append([], { once: true });
-    let left: readonly HistoryRow[] = [];
     try {
-      left = journal.left();
-      await storeLeft(historian, left, limits.flush_rows, clock);
-      journal.forget();
+      const rows = await storeLeft(journal, historian, limits.flush_rows, clock);
+      if (rows > 0) log.info('journaled readings stored', { rows });
     } catch (error) {
       if (error instanceof Fault) throw error;
       // It stays where it is, for the next start.
       log.error('cannot read the history journal', { error: String(error) });
     }
     this.#begun = true;
-    if (left.length > 0) log.info('journaled readings stored', { rows: left.length });
   }
 
   /** All rows up to this number are stored or dropped. */
@@ -241,20 +244,26 @@ export class RowQueue {
   }
 }
 
-/** Rows of a journal that nobody could read until now: that is when they are ingested. */
+/**
+ * Stores what a process before left in its journal; returns how many rows. Nobody could read them until now: that is when they are
+ * ingested.
+ */
 export async function storeLeft(
+  journal: RowJournal<HistoryRow>,
   historian: Pick<Historian, 'append'>,
-  left: readonly HistoryRow[],
   portion: number,
   clock: Clock,
-): Promise<void> {
+): Promise<number> {
   const nowMs = clock.wallMs();
-  const rows = left
-    .map((row, index) => ({ row, number: index }))
+  const rows = journal
+    .left()
+    .map((row) => ({ row }))
     .toSorted(bySeries)
     .map(({ row }) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
   for (let from = 0; from < rows.length; from += portion)
     await historian.append(rows.slice(from, from + portion), { once: true });
+  journal.forget();
+  return rows.length;
 }
 
 /** Thousands of rows are tested; making a text key for each would cost more than the rest. */

@@ -39,6 +39,5 @@ export async function storeReadingsLeft(
   clock: Clock,
 ): Promise<void> {
   const journal = openHistoryJournal(journalFolder(dataDir, 'history'), file);
-  await storeLeft(historian, journal.left(), historyLimits.flush_rows, clock);
-  journal.forget();
+  await storeLeft(journal, historian, historyLimits.flush_rows, clock);
 }
