@@ -241,9 +241,10 @@ test('[points §6.1] readings that wait in the journal are seen by every reader,
     await waitFor(hasJournal);
     expect(exported().length).toBeGreaterThan(0);
 
-    const now = (ms: number): string => new Date(Date.now() + ms).toISOString();
     const buckets = async (): Promise<number> => {
-      const path = `/points/2/measurement/1/series?from=${now(-60_000)}&to=${now(0)}&buckets=60`;
+      const nowMs = Date.now();
+      const [from, to] = [nowMs - 60_000, nowMs].map((ms) => new Date(ms).toISOString());
+      const path = `/points/2/measurement/1/series?from=${from}&to=${to}&buckets=60`;
       const { body } = await service.read(path);
       return Number(body['data']?.['buckets']?.['length']);
     };

@@ -202,7 +202,8 @@ describe('[points §7] an actuator in hand', () => {
   });
 
   test('the trend of a recorded point holds what was observed', async () => {
-    const [from, to] = [Date.now() - 60_000, Date.now()].map((ms) => new Date(ms).toISOString());
+    const nowMs = Date.now();
+    const [from, to] = [nowMs - 60_000, nowMs].map((ms) => new Date(ms).toISOString());
     const trend = await waitFor(async () => {
       const answer = await service.read(`/points/1/measurement/1/series?from=${from}&to=${to}&buckets=6`);
       const data = answer.body['data'] as unknown as {
