@@ -12,7 +12,7 @@ interface Window {
 
 /**
  * Gives the values of each moment in [from, to) to `take`, after those that may still stand at its begin; ends where `take` answers
- * false, and answers whether it came to the end.
+ * false, and answers whether it came to the end. The list and its entries are filled again for the next moment.
  */
 export async function eachMoment(
   historian: Pick<Historian, 'readings'>,
@@ -23,14 +23,16 @@ export async function eachMoment(
   const series = points.map((point) => new PointValues(historian, point, window));
   try {
     for (const each of series) await each.load();
+    const values: SampledValue[] = [];
     for (;;) {
       let atMs = Number.POSITIVE_INFINITY;
-      for (const { nextMs } of series) if (nextMs < atMs) atMs = nextMs;
+      for (let at = 0; at < series.length; at++) atMs = Math.min(atMs, (series[at] as PointValues).nextMs);
       if (atMs >= window.toMs) return true;
-      const values: SampledValue[] = [];
-      for (const each of series) {
+      values.length = 0;
+      for (let at = 0; at < series.length; at++) {
+        const each = series[at] as PointValues;
         if (each.nextMs !== atMs) continue;
-        values.push(each.value());
+        values.push(each.take());
         if (!each.step()) await each.load();
       }
       if (!take(atMs, values)) return false;
@@ -42,30 +44,28 @@ export async function eachMoment(
 
 class PointValues {
   readonly #portions: AsyncIterableIterator<Readings>;
-  readonly #index: number;
   #readings: Readings = { eventMs: new Float64Array(), values: new Float64Array(), quality: new Uint8Array() };
+  readonly #taken: { -readonly [K in keyof SampledValue]: SampledValue[K] };
   #at = 0;
   /** When the next value was recorded; infinity behind the last one. */
   nextMs = Number.POSITIVE_INFINITY;
 
   constructor(historian: Pick<Historian, 'readings'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
     const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
-    this.#index = index;
+    this.#taken = { atMs: Number.NaN, index, value: Number.NaN, isUncertain: false };
     const series = { instance, point: id, ...(kind === 'action' ? { kind } : {}) };
     // A value of a virtual channel is valid until the next one, at any age.
     const sinceMs = Math.max(0, Math.floor(fromMs - recordIntervalMs - maxAgeMs));
     this.#portions = historian.readings({ series, fromMs: sinceMs, toMs });
   }
 
-  /** The next value. */
-  value(): SampledValue {
-    const { values, quality } = this.#readings;
-    return {
-      atMs: this.nextMs,
-      index: this.#index,
-      value: values[this.#at] ?? Number.NaN,
-      isUncertain: quality[this.#at] === recordedQuality.uncertain,
-    };
+  /** The next value, in an object that the value after it is put into. */
+  take(): SampledValue {
+    const taken = this.#taken;
+    taken.atMs = this.nextMs;
+    taken.value = this.#readings.values[this.#at] ?? Number.NaN;
+    taken.isUncertain = this.#readings.quality[this.#at] === recordedQuality.uncertain;
+    return taken;
   }
 
   /** Goes to the one after it; false when it is not there yet. */

@@ -38,7 +38,6 @@ export interface CompiledRead {
 export interface CompiledParameter {
   readonly name: string;
   readonly slot: number;
-  readonly value: number;
 }
 export interface CompiledAssignment {
   readonly name: string;
@@ -68,11 +67,12 @@ interface SwitchDetails {
 export interface CompiledNode {
   readonly id: string;
   readonly type: NodeType;
-  /** True when there is work before branches and writes: reads, parameters, assignments or call sites. */
+  /** True when there is work before branches and writes: reads, assignments or call sites. */
   readonly prepares: boolean;
   /** True when the node does nothing but lead on. */
   readonly isIdle: boolean;
   readonly reads: readonly CompiledRead[];
+  /** Their values stand in their slots from the start. */
   readonly parameters: readonly CompiledParameter[];
   readonly assignments: readonly CompiledAssignment[];
   /** All that the node declares: reads, parameters and assignments, in order. */
@@ -101,7 +101,8 @@ export type EvaluationStatus = 'evaluated' | 'missing-input' | 'not-finite';
 export interface Trail {
   readonly status: EvaluationStatus;
   readonly positions: readonly number[];
-  /** By place on the path, the branch taken. */
+  /** The switches among them that have decided, and which branch each took; -1 for `else`. */
+  readonly switches: readonly number[];
   readonly taken: readonly number[];
   readonly path: readonly string[];
   readonly matched: string | null;
@@ -203,6 +204,8 @@ class Binding {
   #slots = 0;
   /** Constants stand in slots of their own, so that an operand is one whether it varies or not. */
   readonly #constants = new Map<number, number>();
+  /** Of parameters, by slot. */
+  readonly #parameters = new Map<number, number>();
   readonly #catalogue: SiteCatalogue;
   readonly #formulas: Formulas;
   readonly #position: ReadonlyMap<string, number>;
@@ -217,10 +220,11 @@ class Binding {
     this.#upstream = upstreamOf(topology, this.#position);
   }
 
-  /** Slots with the constants in place; to be called when all nodes are compiled. */
+  /** Slots with constants and parameters in place; to be called when all nodes are compiled. */
   initialSlots(): Float64Array {
     const slots = new Float64Array(this.#slots);
     for (const [value, slot] of this.#constants) slots[slot] = value;
+    for (const [slot, value] of this.#parameters) slots[slot] = value;
     return slots;
   }
 
@@ -243,7 +247,7 @@ class Binding {
     const next = this.#targets(node, otherwiseOf(node));
     const declared = [...reads, ...parameters, ...assignments].map(({ name, slot }) => ({ name, slot }));
     const details = branches.length === 0 ? [] : switchDetails(node.type, branches);
-    const prepares = declared.length + before.length > 0;
+    const prepares = reads.length + assignments.length + before.length > 0;
     return {
       id,
       type: node.type,
@@ -303,7 +307,9 @@ class Binding {
   #parameter(entry: { name: string; parameter: string }, position: number): CompiledParameter {
     const parameter = this.#catalogue.parameter(entry.parameter);
     if (parameter === undefined) throw new Error(`unknown parameter ${entry.parameter}`);
-    return { name: entry.name, slot: this.#declare(entry.name, position), value: parameter.value };
+    const slot = this.#declare(entry.name, position);
+    this.#parameters.set(slot, parameter.value);
+    return { name: entry.name, slot };
   }
 
   /**

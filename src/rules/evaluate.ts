@@ -10,7 +10,6 @@ import type {
   CompiledAssignment,
   CompiledBranch,
   CompiledNode,
-  CompiledParameter,
   CompiledRead,
   CompiledRule,
   CompiledWrite,
@@ -135,14 +134,10 @@ function visit(node: CompiledNode, position: number, rule: CompiledRule, plan: P
 /** The steps of a node before it decides or writes. Sets `plan.status` when the run must end here. */
 function prepare(node: CompiledNode, rule: CompiledRule, plan: Plan): void {
   const { frame } = rule;
-  const { reads, parameters, assignments, before } = node;
+  const { reads, assignments, before } = node;
   if (reads.length > 0) {
     readInputs(reads, frame.snapshot, frame.slots, plan);
     if (plan.status !== 'evaluated') return;
-  }
-  for (let index = 0; index < parameters.length; index++) {
-    const parameter = parameters[index] as CompiledParameter;
-    frame.slots[parameter.slot] = parameter.value;
   }
   if (assignments.length > 0) assign(assignments, rule);
   for (let index = 0; index < before.length; index++) before[index]?.(frame);

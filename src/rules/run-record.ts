@@ -39,39 +39,41 @@ export function trailOf(rule: CompiledRule, plan: Plan): Trail {
   return trail;
 }
 
-function isAlong({ status, positions, taken }: Trail, plan: Plan): boolean {
+function isAlong({ status, positions, switches, taken }: Trail, plan: Plan): boolean {
   if (status !== plan.status || positions.length !== plan.pathLength) return false;
-  for (let index = 0; index < positions.length; index++) {
-    if (positions[index] !== plan.path[index] || taken[index] !== takenAt(plan, index)) return false;
-  }
+  for (let index = 0; index < positions.length; index++) if (positions[index] !== plan.path[index]) return false;
+  for (let index = 0; index < switches.length; index++)
+    if (taken[index] !== plan.taken[switches[index] as number]) return false;
   return true;
 }
 
 function newTrail(rule: CompiledRule, plan: Plan): Trail {
   const positions = plan.path.slice(0, plan.pathLength);
   const nodes = positions.map((_, index) => nodeAt(rule, plan, index));
-  const decided = nodes.flatMap((node, index) => (node.branches.length === 0 ? [] : [{ node, index }]));
+  const visited = nodes.flatMap((node, index) => (node.branches.length === 0 ? [] : [{ node, index }]));
+  const switches = visited.flatMap(({ index }) => (endedAt(plan, index) ? [] : (positions[index] ?? [])));
   return {
     status: plan.status,
     positions,
-    taken: positions.map((_, index) => takenAt(plan, index)),
+    switches,
+    taken: switches.map((position) => plan.taken[position] ?? -1),
     path: Object.freeze(nodes.map(({ id }) => id)),
-    matched: matchedCondition(decided, plan),
+    matched: matchedCondition(visited, plan),
     details: Object.freeze(
-      Object.fromEntries(decided.map(({ node, index }) => [node.id, detailsOf(node, plan, index)])),
+      Object.fromEntries(visited.map(({ node, index }) => [node.id, detailsOf(node, plan, index)])),
     ),
     declared: nodes.filter((_, index) => !endedAt(plan, index)).flatMap(({ declared }) => declared),
   };
 }
 
-interface Decided {
+interface VisitedSwitch {
   readonly node: CompiledNode;
   readonly index: number;
 }
 
 /** Name of the last branch taken; `else` only where it is wired. */
-function matchedCondition(decided: readonly Decided[], plan: Plan): string | null {
-  for (const { node, index } of decided.toReversed()) {
+function matchedCondition(visited: readonly VisitedSwitch[], plan: Plan): string | null {
+  for (const { node, index } of visited.toReversed()) {
     const branch = node.branches[takenAt(plan, index)];
     if (branch !== undefined) return branch.name;
     if (node.next.length > 0 && !endedAt(plan, index)) return 'else';

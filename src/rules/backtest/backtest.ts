@@ -191,8 +191,8 @@ export class Backtest {
 
   #isWithin(): boolean {
     const { evaluations_max: most } = this.#parts.limits;
-    const checked = this.#check?.evaluations() ?? 0;
-    return checked <= most && this.#simulations.every((simulation) => simulation.evaluations() <= most);
+    for (const simulation of this.#simulations) if (simulation.evaluations() > most) return false;
+    return this.#check === null || this.#check.evaluations() <= most;
   }
 }
 

@@ -51,7 +51,9 @@ export class CheckedRun {
     return this.#simulation.evaluations();
   }
 
-  take(atMs: number, values: readonly SampledValue[]): void {
+  take(atMs: number, current: readonly SampledValue[]): void {
+    // The caller fills its list again.
+    const values = current.map((value) => ({ ...value }));
     this.#waiting.push({ atMs, values });
     for (const value of values) {
       const near = this.#near.get(value.index) ?? [];

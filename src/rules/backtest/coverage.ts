@@ -22,7 +22,8 @@ export class PointCoverage {
   #gaps = 0;
   /** Up to here the window is covered, or known not to be. */
   #knownMs: number;
-  #value: { readonly atMs: number; readonly isUsable: boolean } | null = null;
+  /** How long the last value is valid; minus infinity where it was not usable. */
+  #validUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(fromMs: number, toMs: number, standsMs: number) {
     this.#fromMs = fromMs;
@@ -33,7 +34,7 @@ export class PointCoverage {
 
   take(atMs: number, isUsable: boolean): void {
     this.#until(atMs);
-    this.#value = { atMs, isUsable };
+    this.#validUntilMs = isUsable ? atMs + this.#standsMs : Number.NEGATIVE_INFINITY;
   }
 
   end(): Coverage {
@@ -45,9 +46,7 @@ export class PointCoverage {
   #until(atMs: number): void {
     const endMs = Math.min(atMs, this.#toMs);
     if (endMs <= this.#knownMs) return;
-    const value = this.#value;
-    const standsUntilMs = value?.isUsable === true ? Math.min(value.atMs + this.#standsMs, endMs) : this.#knownMs;
-    const coveredMs = Math.max(0, standsUntilMs - this.#knownMs);
+    const coveredMs = Math.max(0, Math.min(this.#validUntilMs, endMs) - this.#knownMs);
     this.#coveredMs += coveredMs;
     if (coveredMs < endMs - this.#knownMs) this.#gaps++;
     this.#knownMs = endMs;

@@ -60,8 +60,10 @@ export class RunTotals {
   /** By node: what it decided at last. */
   readonly #open = new Map<string, OpenDecision>();
   readonly #outputs = new Map<string, Map<string, { count: number }>>();
-  /** The trail of the last run, and its decisions. */
+  /** The trail of the last runs in a row, when the last of them was, how many they are, and their decisions. */
   #trail: Trail | null = null;
+  #alongMs = Number.NaN;
+  #along = 0;
   #taken: readonly OpenDecision[] = [];
   #evaluations = 0;
 
@@ -79,16 +81,16 @@ export class RunTotals {
     }
     const trail = trailOf(this.#rule, plan);
     if (trail !== this.#trail) {
+      this.#countAlong();
       this.#trail = trail;
-      this.#taken = this.#along(atMs, plan);
+      this.#taken = this.#decisionsOf(atMs, plan);
     }
-    for (const decision of this.#taken) {
-      decision.toMs = atMs;
-      decision.share.count++;
-    }
+    this.#along++;
+    this.#alongMs = atMs;
   }
 
   totals(entriesMax: number): TotalledRuns {
+    this.#countAlong();
     const share = (count: number): number => count / this.#evaluations;
     const lists = [this.#decisions, ...this.#writes.map(({ changes }) => changes)];
     return {
@@ -126,8 +128,17 @@ export class RunTotals {
     series.changes.add(atMs, value);
   }
 
+  /** Adds the runs in a row to their decisions. */
+  #countAlong(): void {
+    for (const decision of this.#taken) {
+      decision.toMs = this.#alongMs;
+      decision.share.count += this.#along;
+    }
+    this.#along = 0;
+  }
+
   /** The decisions of a run that went another way than the one before. */
-  #along(atMs: number, plan: Plan): readonly OpenDecision[] {
+  #decisionsOf(atMs: number, plan: Plan): readonly OpenDecision[] {
     const taken: OpenDecision[] = [];
     for (let index = 0; index < plan.pathLength; index++) {
       const output = outputOf(this.#rule, plan, index);

@@ -73,7 +73,6 @@ export class Simulation {
   readonly #used: readonly number[];
   /** By point index: 1 for each of them. */
   readonly #usedMask;
-  readonly #isUsed = ({ index }: SampledValue): boolean => this.#usedMask[index] === 1;
   readonly #rowMs;
   /** Positions of the windows in the rule's state. */
   readonly #windows: readonly number[];
@@ -120,22 +119,25 @@ export class Simulation {
 
   /** Takes the values that were recorded at one moment; what is due before it runs first. */
   take(atMs: number, values: readonly SampledValue[]): void {
-    if (!values.some(this.#isUsed)) return;
     this.runUntil(atMs);
-    for (const sampled of values) {
-      if (!this.#isUsed(sampled)) continue;
-      const { index, value, isUncertain } = sampled;
+    const { values: current, quality: codes } = this.#snapshot;
+    let isOwn = false;
+    for (let at = 0; at < values.length; at++) {
+      const { index, value, isUncertain } = values[at] as SampledValue;
+      if (this.#usedMask[index] !== 1) continue;
+      isOwn = true;
       const code = isUncertain ? quality.uncertain : quality.good;
-      this.#snapshot.values[index] = value;
-      this.#snapshot.quality[index] = Number.isFinite(value) ? code : quality.bad;
+      current[index] = value;
+      codes[index] = Number.isFinite(value) ? code : quality.bad;
       this.#rowMs[index] = atMs;
     }
-    if (atMs < this.#parts.fromMs || !this.#onEvents) return;
-    for (const sampled of values) {
-      if (!this.#isUsed(sampled)) continue;
-      const { index, value } = sampled;
-      this.#scheduler.observe(index, value, Number.isFinite(value), atMs);
-    }
+    if (isOwn && this.#onEvents && atMs >= this.#parts.fromMs) this.#changed(atMs, values);
+  }
+
+  /** What the values of that moment, which are current by now, start at once. */
+  #changed(atMs: number, values: readonly SampledValue[]): void {
+    for (const { index, value } of values)
+      if (this.#usedMask[index] === 1) this.#scheduler.observe(index, value, Number.isFinite(value), atMs);
     this.#judge('event', atMs);
   }
 
