@@ -4,16 +4,9 @@
  */
 import { quality } from '../site/quality.ts';
 import type { InstantSpan, TrendCells, WindowAnswer, WindowRequest } from './historian.ts';
-import { newestObservedMs, type Observations, type ObservedRow, observedIn } from './observations.ts';
+import { newestObservedMs, type ObservedRow, observedIn, type RawRow } from './observations.ts';
 import { type RollupSummary, rollupFlags, roundingLoss, rowInRange } from './rollup.ts';
-
-/** One raw row of an instant. */
-export interface RawRow {
-  readonly ingestedMs: number;
-  readonly value: number | null;
-  readonly quality: number;
-  readonly observations?: Observations;
-}
+import type { RowBlock } from './row-block.ts';
 
 /** Event times in (afterMs, throughMs]. */
 export interface Span {
@@ -24,6 +17,8 @@ export interface Span {
 export interface WindowAccumulator {
   /** All rows of one instant in `span`, in the order in which they were appended. */
   addInstant(eventMs: number, rows: readonly RawRow[], span: Span): void;
+  /** The rows of a block at the places [from, to), which lie in `span`, without those ingested after `knownAtMs`. */
+  addBlock(block: RowBlock, from: number, to: number, knownAtMs: number, span: Span): void;
   /** Adds the part of a row behind `span` that belongs to it. */
   addReach(eventMs: number, row: RawRow, span: Span): void;
   /** A rollup that lies within one cell and equals its rows. */
@@ -91,6 +86,47 @@ class WindowCells implements WindowAccumulator {
     this.#addObservations(eventMs, newest, newest.value, span);
   }
 
+  addBlock(block: RowBlock, from: number, to: number, knownAtMs: number, span: Span): void {
+    const { eventMs } = block;
+    const [values, ingestedMs, codes, sinceMs] = [block.values(), block.ingestedMs(), block.quality(), block.sinceMs()];
+    let index = -1;
+    let cellEndMs = Number.NEGATIVE_INFINITY;
+    for (let place = from, end = from; place < to; place = end) {
+      const atMs = eventMs[place] as number;
+      do end++;
+      while (end < to && eventMs[end] === atMs);
+      if (end === place + 1 && (sinceMs === null || Number.isNaN(sinceMs[place]))) {
+        if (atMs > cellEndMs) {
+          index = this.#indexOf(atMs);
+          cellEndMs = this.#endOf(index);
+        }
+        if ((ingestedMs[place] as number) <= knownAtMs)
+          this.#addSingle(index, atMs, values[place] as number, ingestedMs[place] as number, codes[place] as number);
+        continue;
+      }
+      const rows: RawRow[] = [];
+      for (; place < end; place++) if ((ingestedMs[place] as number) <= knownAtMs) rows.push(block.row(place));
+      if (rows.length > 0) this.addInstant(atMs, rows, span);
+    }
+  }
+
+  /** The one row of an instant, with one observation: most rows are that, and no object is made of them. `value`: NaN without one. */
+  #addSingle(index: number, eventMs: number, value: number, ingestedMs: number, code: number): void {
+    this.#rowCount++;
+    if (eventMs - ingestedMs > this.#maxSourceSkewMs) {
+      this.#skewedRows++;
+      this.#skewedSpan = widened(this.#skewedSpan, eventMs);
+      return;
+    }
+    if (value !== value) return;
+    if (this.#range !== undefined && !rowInRange(value, this.#range)) {
+      this.#outOfRangeRows++;
+      this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
+      return;
+    }
+    this.#add(index, eventMs, value, 1, code);
+  }
+
   addReach(eventMs: number, row: RawRow, span: Span): void {
     if (row.value === null || eventMs - row.ingestedMs > this.#maxSourceSkewMs) return;
     if (this.#range !== undefined && !rowInRange(row.value, this.#range)) return;
@@ -102,16 +138,20 @@ class WindowCells implements WindowAccumulator {
     const firstMs = row.observations === undefined ? eventMs : row.observations.sinceMs + 1;
     const lastMs = Math.min(eventMs, span.throughMs);
     for (let index = this.#indexOf(Math.max(firstMs, span.afterMs + 1)); index <= this.#indexOf(lastMs); index++) {
-      const endMs = this.#asOfMs - (this.#steps - 1 - index) * this.#cadenceMs;
+      const endMs = this.#endOf(index);
       const throughMs = Math.min(endMs, lastMs);
       const count = observedIn(observed, Math.max(endMs - this.#cadenceMs, span.afterMs), throughMs);
       if (count === 0) continue;
-      const atMs = newestObservedMs(observed, throughMs);
-      this.#reduction.add(index, atMs, this.#sums || this.#trend !== null ? value * count : value, count);
-      this.#trend?.add(index, { lastMs: atMs, lastValue: value, min: value, max: value, weight: count });
-      if (row.quality === quality.uncertain) this.#uncertainCells[index] = 1;
-      this.#watermarkMs = Math.max(this.#watermarkMs, atMs);
+      this.#add(index, newestObservedMs(observed, throughMs), value, count, row.quality);
     }
+  }
+
+  /** So many observations of a value in one cell, the newest of them at `atMs`. */
+  #add(index: number, atMs: number, value: number, count: number, code: number): void {
+    this.#reduction.add(index, atMs, this.#sums || this.#trend !== null ? value * count : value, count);
+    this.#trend?.add(index, { lastMs: atMs, lastValue: value, min: value, max: value, weight: count });
+    if (code === quality.uncertain) this.#uncertainCells[index] = 1;
+    this.#watermarkMs = Math.max(this.#watermarkMs, atMs);
   }
 
   addRollup(endMs: number, rollup: RollupSummary): void {
@@ -141,6 +181,10 @@ class WindowCells implements WindowAccumulator {
       firstDuplicateMs: this.#firstDuplicateMs === Number.POSITIVE_INFINITY ? null : this.#firstDuplicateMs,
       trend: this.#trend?.cells() ?? null,
     };
+  }
+
+  #endOf(index: number): number {
+    return this.#asOfMs - (this.#steps - 1 - index) * this.#cadenceMs;
   }
 
   #indexOf(eventMs: number): number {

@@ -12,8 +12,8 @@ import { readReadings } from './readings.ts';
 import { historySnapshot, storeUnavailable } from './snapshot.ts';
 import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from './store/history-database.ts';
 import { createSeriesStore, type SeriesStore } from './store/series-store.ts';
-import type { ReadOptions, WindowSource } from './window.ts';
-import { windowQueries } from './window-queries.ts';
+import type { ReadOptions } from './window.ts';
+import { type WindowQueries, type WindowSource, windowQueries } from './window-queries.ts';
 
 interface WriteConnection {
   readonly database: HistoryDatabase;
@@ -23,13 +23,16 @@ interface WriteConnection {
 /** Connections that are kept for the next snapshot. */
 const idleMax = 4;
 /** All rows of a portion at once: one by one they cost twice as much. Reading a portion takes a few milliseconds of a turn. */
-const queries = windowQueries(1024);
+const portion = 1024;
+const withBlocks = windowQueries(portion, true);
+const withoutBlocks = windowQueries(portion, false);
 
 export function embeddedHistorian(
   file: string,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
   options: ReadOptions,
 ): Historian {
+  const queries = options.useBlocks ? withBlocks : withoutBlocks;
   const idle: HistoryDatabase[] = [];
   let open = 0;
   let writer: WriteConnection | undefined;
@@ -76,7 +79,7 @@ export function embeddedHistorian(
     const database = begin();
     let sound = false;
     try {
-      yield* read(rowsOf(database));
+      yield* read(rowsOf(database, queries));
       sound = true;
     } finally {
       end(database, sound);
@@ -112,7 +115,7 @@ export function embeddedHistorian(
   return {
     async snapshot() {
       const database = begin();
-      return historySnapshot(rowsOf(database), options, (sound) => end(database, sound));
+      return historySnapshot(rowsOf(database, queries), options, (sound) => end(database, sound));
     },
     append: async (rows, options = {}) => write((store) => store.append(rows, options)),
     delete: async (request) => write((store) => store.delete(request)),
@@ -127,7 +130,7 @@ export function embeddedHistorian(
   };
 }
 
-function rowsOf(database: HistoryDatabase): WindowSource {
+function rowsOf(database: HistoryDatabase, queries: WindowQueries): WindowSource {
   return {
     queries,
     ask(query, values) {

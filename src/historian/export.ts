@@ -1,8 +1,7 @@
 /** Reads recorded rows back as they are, and as they were known at a past moment [points §6.2]. */
 import { recordedQuality } from '../site/quality.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';
-import type { WindowSource } from './window.ts';
-import { ordinalColumn, seriesAsked } from './window-queries.ts';
+import { ordinalColumn, seriesAsked, type WindowSource } from './window-queries.ts';
 
 const qualityCodes = Object.values(recordedQuality);
 

@@ -16,6 +16,14 @@ export interface ObservedRow {
   readonly observations?: Observations;
 }
 
+/** A row as it was stored, of an instant that is known. */
+export interface RawRow {
+  readonly ingestedMs: number;
+  readonly value: number | null;
+  readonly quality: number;
+  readonly observations?: Observations;
+}
+
 /** Rounding must not move an observation that falls on a border. */
 const spacingSlack = 1e-9;
 

@@ -9,9 +9,9 @@ import type { ReadOptions } from './window.ts';
 export function openHistorian(
   place: DatabasePlace,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
-  { useRollups = true, standsMs = 0 }: Partial<ReadOptions> = {},
+  { useRollups = true, useBlocks = true, standsMs = 0 }: Partial<ReadOptions> = {},
 ): Historian {
-  const options = { useRollups, standsMs };
+  const options = { useRollups, useBlocks, standsMs };
   return typeof place === 'string'
     ? embeddedHistorian(place, limits, options)
     : postgresHistorian(place, limits, options);

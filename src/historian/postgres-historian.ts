@@ -11,14 +11,14 @@ import { appendRows, deletePortion, pruneEdge, pruneWhole } from './postgres-wri
 import { readReadings } from './readings.ts';
 import { historySnapshot, storeUnavailable } from './snapshot.ts';
 import { connectHistory, type HistoryServer } from './store/history-server.ts';
-import type { ReadOptions, WindowSource } from './window.ts';
-import { windowQueries } from './window-queries.ts';
+import type { ReadOptions } from './window.ts';
+import { type WindowSource, windowQueries } from './window-queries.ts';
 
 /** The longest pause between two portions of an export: then the server may clean up. */
 const exportIdleMs = 600_000;
 
 /** As many rows of one answer as memory should hold: each portion is a journey. */
-const queries = windowQueries(20_000);
+const queries = windowQueries(20_000, false);
 
 export function postgresHistorian(
   place: PostgresPlace,

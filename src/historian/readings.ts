@@ -2,9 +2,18 @@
  * The values of a series as columns [rules §10.2]. A backtest reads millions of rows and needs three fields of each; an object for
  * each row would cost as much as reading it.
  */
+import type { Span } from './cells.ts';
 import type { Readings, ReadingsRequest } from './historian.ts';
-import type { WindowSource } from './window.ts';
-import { readingsPortion, rowColumns, seriesAsked, severalFlag, unpackReading } from './window-queries.ts';
+import type { RowBlock } from './row-block.ts';
+import { placesIn, rowParts } from './row-parts.ts';
+import {
+  readingsPortion,
+  rowColumns,
+  seriesAsked,
+  severalFlag,
+  unpackReading,
+  type WindowSource,
+} from './window-queries.ts';
 
 const allKnown = Number.MAX_SAFE_INTEGER;
 const ingestedColumn = rowColumns.indexOf('ingested_ms');
@@ -17,8 +26,56 @@ export async function* readReadings(
   { series, fromMs, toMs }: ReadingsRequest,
 ): AsyncIterableIterator<Readings> {
   const asked = seriesAsked(series);
-  for (let since = fromMs; ; ) {
-    const rows = await source.ask(source.queries.readings, { ...asked, since, through: toMs });
+  // Both ends of what is asked for belong to it.
+  for await (const { span, block } of rowParts(source, asked, { afterMs: fromMs - 1, throughMs: toMs })) {
+    if (block === null) yield* rowReadings(source, asked, span);
+    else yield* blockReadings(block, span);
+  }
+}
+
+/** Those of a block that lie in a span. */
+function* blockReadings(block: RowBlock, span: Span): Iterable<Readings> {
+  const [from, to] = placesIn(block, span);
+  if (from === to) return;
+  const [eventMs, values, quality] = [block.eventMs, block.values(), block.quality()];
+  const newest = newestPlaces(block, from, to);
+  yield newest === null
+    ? {
+        eventMs: eventMs.subarray(from, to),
+        values: values.subarray(from, to),
+        quality: quality.subarray(from, to),
+      }
+    : {
+        eventMs: Float64Array.from(newest, (place) => eventMs[place] ?? Number.NaN),
+        values: Float64Array.from(newest, (place) => values[place] ?? Number.NaN),
+        quality: Uint8Array.from(newest, (place) => quality[place] ?? 0),
+      };
+}
+
+/** The place of the newest row of each instant; null where each instant has one row. */
+function newestPlaces(block: RowBlock, from: number, to: number): readonly number[] | null {
+  const { eventMs } = block;
+  let isSeveral = false;
+  for (let place = from + 1; place < to && !isSeveral; place++) isSeveral = eventMs[place] === eventMs[place - 1];
+  if (!isSeveral) return null;
+  const ingestedMs = block.ingestedMs();
+  const newest: number[] = [];
+  for (let place = from; place < to; place++) {
+    const last = newest.at(-1);
+    if (last === undefined || eventMs[last] !== eventMs[place]) newest.push(place);
+    else if ((ingestedMs[place] ?? 0) >= (ingestedMs[last] ?? 0)) newest[newest.length - 1] = place;
+  }
+  return newest;
+}
+
+/** Reads rows one by one. */
+async function* rowReadings(
+  source: WindowSource,
+  asked: ReturnType<typeof seriesAsked>,
+  { afterMs, throughMs }: Span,
+): AsyncIterableIterator<Readings> {
+  for (let since = afterMs + 1; ; ) {
+    const rows = await source.ask(source.queries.readings, { ...asked, since, through: throughMs });
     const goesOn = rows.length === readingsPortion;
     const columns = new Columns(rows.length);
     for (const [packed, value] of rows) {

@@ -3,7 +3,8 @@ import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { createPace } from '../base/turns.ts';
 import type { HistorySnapshot } from './historian.ts';
-import { type ReadOptions, readWindow, type WindowSource } from './window.ts';
+import { type ReadOptions, readWindow } from './window.ts';
+import type { WindowSource } from './window-queries.ts';
 
 /** `ask` of the source throws a `Fault` where the history cannot be read; then `end` hears that it is not sound any more. */
 export function historySnapshot(

@@ -2,10 +2,10 @@
  * The queries of a windowed read [data-processing §4.2], the same for both engines. Each query finds its series itself, which
  * saves a round trip to a server.
  */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { SeriesId, WindowRequest } from './historian.ts';
 import { cutFlag, type RollupSummary } from './rollup.ts';
-import { answerOf, type HistoryQueries, type NamedQuery, type Places } from './store/history-database.ts';
+import { answerOf, type HistoryQueries, type NamedQuery, type Places, type Values } from './store/history-database.ts';
 
 /** The members that identify a series in a query; a kind is a number there, as all values of queries are. */
 export const seriesNames = ['instance', 'kind', 'point'] as const;
@@ -45,6 +45,8 @@ export interface WindowQueries {
    * column fewer saves a third of the time.
    */
   readonly readings: NamedQuery<SeriesName | 'since' | 'through'>;
+  /** The blocks that reach into a span, at most `blocksPortion`; null where an engine has none. */
+  readonly blocks: NamedQuery<SeriesName | 'after' | 'through'> | null;
   /** The first row after a span that stands for observations in it. */
   readonly reaching: NamedQuery<SeriesName | 'through' | 'reach' | 'known'>;
   /** The newest row of a series. */
@@ -55,10 +57,20 @@ export interface WindowQueries {
   readonly newest: NamedQuery<SeriesName | 'width' | 'end'>;
 }
 
+/** Where windows and rows are read from: one state of a history. */
+export interface WindowSource {
+  readonly queries: WindowQueries;
+  ask<N extends string>(
+    query: NamedQuery<N>,
+    values: Values<N>,
+  ): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
+}
+
 type RollupsQuery = NamedQuery<SeriesName | 'width' | 'after' | 'through' | 'skew' | 'known'>;
 
-export function windowQueries(portion: number): WindowQueries {
-  return { portion, rows: rowsQuery(portion), readings, reaching, standing, rollups: rollupsOnce(), newest };
+export function windowQueries(portion: number, hasBlocks: boolean): WindowQueries {
+  const blocks = hasBlocks ? blocksQuery : null;
+  return { portion, rows: rowsQuery(portion), readings, blocks, reaching, standing, rollups: rollupsOnce(), newest };
 }
 
 function rowsQuery(portion: number): WindowQueries['rows'] {
@@ -116,6 +128,38 @@ const readings: WindowQueries['readings'] = {
       .orderBy('ordinal')
       .limit(readingsPortion),
 };
+
+/** Blocks of an answer to `blocks`, at most. */
+export const blocksPortion = 16;
+
+const blocksQuery: NonNullable<WindowQueries['blocks']> = {
+  name: 'history_blocks',
+  names: [...seriesNames, 'after', 'through'],
+  build: (query, at) => {
+    const series = answerOf(seriesQuery(query, at));
+    return query
+      .selectFrom('sample_block')
+      .select(['after_ms', 'end_ms', 'rows'])
+      .where('series', '=', series)
+      .where('end_ms', '>', at.after)
+      .where('end_ms', '<=', lastBlockEnd(query, series, at.through))
+      .where('after_ms', '<', at.through)
+      .orderBy('end_ms')
+      .limit(blocksPortion);
+  },
+};
+
+/** The end of the first block at or behind a moment, which is the last one that may reach before it. */
+export function lastBlockEnd(query: HistoryQueries, series: RawBuilder<number>, through: RawBuilder<number>) {
+  const first = query
+    .selectFrom('sample_block')
+    .select('end_ms')
+    .where('series', '=', series)
+    .where('end_ms', '>=', through)
+    .orderBy('end_ms')
+    .limit(1);
+  return sql<number>`coalesce(${answerOf(first)}, ${through})`;
+}
 
 const reaching: WindowQueries['reaching'] = {
   name: 'history_reaching',

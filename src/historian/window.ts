@@ -4,27 +4,23 @@
  * queries, at once or in a while.
  */
 
-import { createCells, type RawRow, type Span, type WindowAccumulator } from './cells.ts';
+import { createCells, type Span, type WindowAccumulator } from './cells.ts';
 import type { SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
-import { observationsMsMax } from './observations.ts';
-import { equalsRows, rollupEndMs, rollupWidthsMs } from './rollup.ts';
-import type { NamedQuery, Values } from './store/history-database.ts';
-import { ordinalColumn, seriesAsked, unpackRollup, type WindowQueries } from './window-queries.ts';
+import { observationsMsMax, type RawRow } from './observations.ts';
+import { equalsRows, rollupEndMs, rollupWidthsMs, widestRollupMs } from './rollup.ts';
+import { placesIn, rowParts } from './row-parts.ts';
+import { ordinalColumn, seriesAsked, unpackRollup, type WindowSource } from './window-queries.ts';
 
 export interface ReadOptions {
   /** False reads every row: what the bench and the tests compare with. */
   readonly useRollups: boolean;
+  /** False reads rows one by one. */
+  readonly useBlocks: boolean;
   /** How long the newest row stands for more observations than it says: until the recorder would have written another one. */
   readonly standsMs: number;
 }
 
 type Row = readonly unknown[];
-
-/** Where windows and rows are read from: one state of a history. */
-export interface WindowSource {
-  readonly queries: WindowQueries;
-  ask<N extends string>(query: NamedQuery<N>, values: Values<N>): readonly Row[] | Promise<readonly Row[]>;
-}
 
 /** `turn` is awaited where the read may be interrupted; it throws to give it up. */
 export async function readWindow(
@@ -94,11 +90,31 @@ class WindowRead {
 
   /** Reads the rows of a span, and what the first one after it stands for. */
   async rows(gap: Span): Promise<void> {
-    const { rows, reaching, portion } = this.#source.queries;
+    if (gap.throughMs - gap.afterMs < widestRollupMs) await this.#oneByOne(gap, gap);
+    else
+      for await (const { span, block } of rowParts(this.#source, this.#series, gap)) {
+        if (block === null) await this.#oneByOne(span, gap);
+        else {
+          const [from, to] = placesIn(block, span);
+          this.#cells.addBlock(block, from, to, this.#known.known, gap);
+          await this.#turn();
+        }
+      }
     const asked = { ...this.#series, ...this.#known, through: gap.throughMs };
+    const [row] = await this.#source.ask(this.#source.queries.reaching, {
+      ...asked,
+      reach: gap.throughMs + observationsMsMax,
+    });
+    if (row !== undefined) this.#cells.addReach(Number(row[0]), rawRow(row), gap);
+  }
+
+  /** Rows of a part of `gap` that are in no block. */
+  async #oneByOne(span: Span, gap: Span): Promise<void> {
+    const { rows, portion } = this.#source.queries;
+    const asked = { ...this.#series, ...this.#known, through: span.throughMs };
     const instants = new InstantTaker(this.#cells, gap);
     // Nothing of the instant right before the span.
-    for (let behind = { after: gap.afterMs, ordinal: largestOrdinal }; ; ) {
+    for (let behind = { after: span.afterMs, ordinal: largestOrdinal }; ; ) {
       const answer = await this.#source.ask(rows, { ...asked, ...behind });
       await this.#each(answer, (row) => instants.take(row));
       const last = answer.at(-1);
@@ -106,8 +122,6 @@ class WindowRead {
       behind = { after: Number(last[0]), ordinal: Number(last[ordinalColumn]) };
     }
     instants.end();
-    const [row] = await this.#source.ask(reaching, { ...asked, reach: gap.throughMs + observationsMsMax });
-    if (row !== undefined) this.#cells.addReach(Number(row[0]), rawRow(row), gap);
   }
 
   /** Reads what the newest row of the series stands for in a span. */

@@ -35,7 +35,7 @@ export interface CompiledRead {
   readonly pointIndex: number;
   readonly maxAgeMs: number;
 }
-export interface CompiledParameter {
+interface CompiledParameter {
   readonly name: string;
   readonly slot: number;
 }

@@ -6,6 +6,7 @@ import { repositoryFiles } from './sources.ts';
 /** A path, or the beginning of several, and why the other engine has no part in it. */
 const oneEngine: Readonly<Record<string, string>> = {
   'src/historian/embedded-historian.test.ts': 'files that are moved, cut off or locked',
+  'src/historian/store/sample-blocks.test.ts': 'blocks, which only files have',
   'src/historian/postgres-historian.test.ts': 'partitions, hypertables, answers in pages, epochs',
   'src/cluster/shared-recording.test.ts': 'recording by one of several machines, which share a server',
   'src/storage/sqlite.test.ts': 'the embedded engine itself',

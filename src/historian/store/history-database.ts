@@ -12,6 +12,8 @@ import { type HistoryTables, historySchema } from './schema.ts';
 type Cell = SQLOutputValue | undefined;
 type Rows = readonly (readonly Cell[])[];
 export type Values<N extends string> = Readonly<Record<N, number | null>>;
+/** Values to be stored. */
+type Stored<N extends string> = Readonly<Record<N, number | Uint8Array | null>>;
 export type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
 
 /** A query over places that stand for the values of names; the same for both engines. */
@@ -37,7 +39,7 @@ export function answerOf(query: Expression<unknown>): RawBuilder<number> {
 interface CompiledStatement<N extends string> {
   all(values: Values<N>): Rows;
   /** Returns how many rows changed. */
-  run(values: Values<N>): number;
+  run(values: Stored<N>): number;
 }
 
 export interface HistoryDatabase {
@@ -150,7 +152,7 @@ export interface CompiledQuery<N extends string> {
   /** How many columns its rows have. */
   readonly columns: number;
   /** The parameters of `text`, in their order. */
-  bound(values: Values<N>): (number | string | null)[];
+  bound<V extends number | Uint8Array | null>(values: Readonly<Record<N, V>>): (V | number | string | null)[];
 }
 
 export function compileQuery<N extends string>(

@@ -34,6 +34,13 @@ export interface HistoryTables {
     /** Observations beyond one for each row with a number. */
     repeats: number;
   };
+  /** In the file only. */
+  sample_block: {
+    series: number;
+    end_ms: number;
+    after_ms: number;
+    rows: Uint8Array;
+  };
 }
 
 const fileSteps: readonly string[] = [
@@ -94,6 +101,16 @@ const fileSteps: readonly string[] = [
   INSERT INTO series_of_points SELECT id, instance, kind, point FROM series;
   DROP TABLE series;
   ALTER TABLE series_of_points RENAME TO series;
+  `,
+  // Copies of rows in (after_ms, end_ms], in columns; those of before come as rows are added.
+  `
+  CREATE TABLE sample_block (
+    series INTEGER NOT NULL,
+    end_ms INTEGER NOT NULL,
+    after_ms INTEGER NOT NULL,
+    rows BLOB NOT NULL,
+    PRIMARY KEY (series, end_ms)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];
 

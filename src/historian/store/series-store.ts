@@ -4,15 +4,16 @@
  * go through this file, each transaction under the database's write lock.
  */
 
-import { type ChangedRollup, planAppend, type Stored } from '../append.ts';
+import { type Addition, type ChangedRollup, planAppend, type Stored } from '../append.ts';
 import { deletePortionMs, type KeptRow, keptRow, rollupsOf, touchedSpan, withoutReach } from '../delete.ts';
 import type { AppendOptions, AppendReport, DeletedPortion, DeleteRequest, HistoryRow } from '../historian.ts';
 import { observationsMsMax } from '../observations.ts';
 import { pruneLimitMs, pruneThroughMs } from '../retention.ts';
-import { rollupWidthsMs } from '../rollup.ts';
+import { rollupEndMs, rollupWidthsMs, widestRollupMs } from '../rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from '../rollup-row.ts';
 import { rowColumns, seriesAsked, seriesKind, seriesNames, seriesQuery } from '../window-queries.ts';
 import type { HistoryDatabase } from './history-database.ts';
+import { blockLimits, SampleBlocks } from './sample-blocks.ts';
 
 export interface SeriesStore {
   append(rows: readonly HistoryRow[], options: AppendOptions): AppendReport;
@@ -20,13 +21,18 @@ export interface SeriesStore {
   prune(beforeMs: number, rowsMax: number): number;
 }
 
-export function createSeriesStore(database: HistoryDatabase): SeriesStore {
-  const statements = prepare(database);
+export function createSeriesStore(database: HistoryDatabase, limits = blockLimits): SeriesStore {
+  const parts = { statements: prepare(database), blocks: new SampleBlocks(database, limits) };
   return {
-    append: (rows, options) => database.transaction(() => append(statements, rows, options)),
-    delete: (request) => database.transaction(() => deletePortion(statements, request)),
-    prune: (beforeMs, rowsMax) => database.transaction(() => prune(statements, beforeMs, rowsMax)),
+    append: (rows, options) => database.transaction(() => append(parts, rows, options)),
+    delete: (request) => database.transaction(() => deletePortion(parts, request)),
+    prune: (beforeMs, rowsMax) => database.transaction(() => prune(parts, beforeMs, rowsMax)),
   };
+}
+
+interface StoreParts {
+  readonly statements: Statements;
+  readonly blocks: SampleBlocks;
 }
 
 const addedNames = ['series', 'event', 'ordinal', 'ingested', 'value', 'quality', 'observations', 'since'] as const;
@@ -154,7 +160,7 @@ function prepare(database: HistoryDatabase) {
   };
 }
 
-function append(statements: Statements, rows: readonly HistoryRow[], options: AppendOptions): AppendReport {
+function append({ statements, blocks }: StoreParts, rows: readonly HistoryRow[], options: AppendOptions): AppendReport {
   const { samples, rollups, duplicates, skipped } = planAppend(rows, storedIn(statements), options);
   for (const { series, ordinal, row } of samples)
     statements.addRow.run({
@@ -168,7 +174,20 @@ function append(statements: Statements, rows: readonly HistoryRow[], options: Ap
       since: row.observations?.sinceMs ?? null,
     });
   putRollups(statements, rollups);
+  for (const [series, added] of quartersOf(samples)) blocks.added(series, added);
   return { duplicates, skipped };
+}
+
+/** By series, by the end of each quarter hour, how many of the rows are in it. */
+function quartersOf(samples: Addition['samples']): ReadonlyMap<number, ReadonlyMap<number, number>> {
+  const quarters = new Map<number, Map<number, number>>();
+  for (const { series, row } of samples) {
+    const counts = quarters.get(series) ?? new Map<number, number>();
+    quarters.set(series, counts);
+    const endMs = rollupEndMs(row.eventMs, widestRollupMs);
+    counts.set(endMs, (counts.get(endMs) ?? 0) + 1);
+  }
+  return quarters;
 }
 
 function putRollups(statements: Statements, rollups: readonly ChangedRollup[]): void {
@@ -176,7 +195,10 @@ function putRollups(statements: Statements, rollups: readonly ChangedRollup[]): 
     statements.putRollup.run({ series, width: widthMs, end: endMs, ...columnsOf(rollup) });
 }
 
-function deletePortion(statements: Statements, { series: id, fromMs, toMs }: DeleteRequest): DeletedPortion {
+function deletePortion(
+  { statements, blocks }: StoreParts,
+  { series: id, fromMs, toMs }: DeleteRequest,
+): DeletedPortion {
   const found = statements.findSeries.all(seriesAsked(id))[0]?.[0];
   if (found === undefined) return { rows: 0, nextMs: null };
   const series = Number(found);
@@ -203,6 +225,7 @@ function deletePortion(statements: Statements, { series: id, fromMs, toMs }: Del
     statements.deleteRollups.run({ series, width, after: span.afterMs, through: span.throughMs });
   const kept = keptRows({ after: span.afterMs, through: span.throughMs, reach: span.throughMs + observationsMsMax });
   putRollups(statements, rollupsOf(series, kept, span));
+  blocks.changed(series, span.afterMs, Math.max(span.throughMs, cut?.eventMs ?? span.throughMs));
   return { rows, nextMs: to < toMs ? to : null };
 }
 
@@ -231,7 +254,7 @@ function storedIn(statements: Statements): Stored {
   };
 }
 
-function prune(statements: Statements, beforeMs: number, rowsMax: number): number {
+function prune({ statements, blocks }: StoreParts, beforeMs: number, rowsMax: number): number {
   const limitMs = pruneLimitMs(beforeMs);
   let removed = 0;
   for (const [id] of statements.allSeries.all({})) {
@@ -241,6 +264,7 @@ function prune(statements: Statements, beforeMs: number, rowsMax: number): numbe
     const portion = statements.oldestMs.all({ series, skip: rowsMax })[0]?.[0];
     const through = pruneThroughMs(Number(oldest), portion === undefined ? null : Number(portion), limitMs);
     removed += statements.removeRows.run({ series, through });
+    blocks.pruned(series, through);
     for (const width of rollupWidthsMs) statements.removeRollups.run({ series, width, through });
   }
   return removed;

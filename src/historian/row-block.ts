@@ -1,0 +1,181 @@
+/**
+ * Rows of one series as a block of columns (docs/formats/history.md): a read of many rows takes a block in one go, where row by row
+ * each would cost as much as a whole column. Each column is an array of the narrowest kind that holds its numbers exactly.
+ */
+import type { RawRow } from './observations.ts';
+
+/** A row as it goes into a block. */
+export interface BlockRow extends RawRow {
+  readonly eventMs: number;
+}
+
+const formatVersion = 1;
+/** Version, kinds of the columns, count. */
+const headerBytes = 16;
+const countOffset = 8;
+const [eventColumn, ingestedColumn, valueColumn, qualityColumn, observationsColumn, sinceColumn] = [0, 1, 2, 3, 4, 5];
+const columnCount = 6;
+const alignment = 8;
+
+/** By the number that stands for it in a block; a column of one and the same number holds it once. */
+const arrays = [Float64Array, Int8Array, Int16Array, Int32Array, Float32Array, Float64Array] as const;
+const sameNumber = 0;
+const integers = [1, 2, 3] as const;
+const [shortFloats, floats] = [4, 5];
+
+type Column = Float64Array | Int8Array | Int16Array | Int32Array | Float32Array;
+
+/** Rows in order of time, those of an instant as they were appended; none at or before `afterMs`. */
+export function packRows(rows: readonly BlockRow[], afterMs: number): Uint8Array {
+  const columns = Array.from({ length: columnCount }, () => new Float64Array(rows.length));
+  let beforeMs = afterMs;
+  for (let place = 0; place < rows.length; place++) {
+    const { eventMs, ingestedMs, value, quality, observations } = rows[place] as BlockRow;
+    const numbers = [
+      eventMs - beforeMs,
+      ingestedMs - eventMs,
+      value ?? Number.NaN,
+      quality,
+      observations?.count ?? 1,
+      eventMs - (observations?.sinceMs ?? Number.NaN),
+    ];
+    for (let column = 0; column < numbers.length; column++)
+      (columns[column] as Float64Array)[place] = numbers[column] as number;
+    beforeMs = eventMs;
+  }
+  const packed = columns.map(narrowest);
+  const bytes = new Uint8Array(packed.reduce((sum, { data }) => sum + padded(data.byteLength), headerBytes));
+  bytes[0] = formatVersion;
+  new DataView(bytes.buffer).setUint32(countOffset, rows.length, true);
+  let offset = headerBytes;
+  for (const [index, { kind, data }] of packed.entries()) {
+    bytes[1 + index] = kind;
+    bytes.set(new Uint8Array(data.buffer), offset);
+    offset += padded(data.byteLength);
+  }
+  return bytes;
+}
+
+function padded(bytes: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
+}
+
+function narrowest(numbers: Float64Array<ArrayBuffer>): { readonly kind: number; readonly data: Column } {
+  const first = numbers[0] ?? 0;
+  if (numbers.every((number) => Object.is(number, first))) return { kind: sameNumber, data: Float64Array.of(first) };
+  for (const kind of integers) {
+    const data = new arrays[kind](numbers);
+    // A minus zero is no integer here.
+    if (numbers.every((number, index) => Object.is(number, data[index]))) return { kind, data };
+  }
+  if (numbers.every((number) => Object.is(number, Math.fround(number))))
+    return { kind: shortFloats, data: new Float32Array(numbers) };
+  return { kind: floats, data: numbers };
+}
+
+/** A block that is read: each column is unpacked when it is first asked for. */
+export class RowBlock {
+  readonly count: number;
+  /** In order of time; rows of one instant stand as they were appended. */
+  readonly eventMs: Float64Array;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #offsets: readonly number[];
+  #values: Float64Array | undefined;
+  #quality: Uint8Array | undefined;
+  #ingestedMs: Float64Array | undefined;
+  #sinceMs: Float64Array | undefined;
+
+  /** `bytes` as `packRows` gave them for that `afterMs`. */
+  constructor(bytes: Uint8Array, afterMs: number) {
+    if (bytes[0] !== formatVersion) throw new Error(`a block of rows has format ${bytes[0]}`);
+    // Columns are aligned to the beginning of a buffer of their own.
+    this.#bytes = bytes.byteOffset % alignment === 0 ? (bytes as Uint8Array<ArrayBuffer>) : Uint8Array.from(bytes);
+    this.count = new DataView(this.#bytes.buffer, this.#bytes.byteOffset).getUint32(countOffset, true);
+    let offset = headerBytes;
+    this.#offsets = Array.from({ length: columnCount }, (_, index) => {
+      const begin = offset;
+      const kind = this.#kind(index);
+      offset += padded(kind === sameNumber ? alignment : this.count * arrays[kind].BYTES_PER_ELEMENT);
+      return begin;
+    });
+    this.eventMs = this.#times(afterMs);
+  }
+
+  /** NaN where a row has no value. */
+  values(): Float64Array {
+    this.#values ??= this.#whole(valueColumn);
+    return this.#values;
+  }
+
+  quality(): Uint8Array {
+    this.#quality ??= Uint8Array.from(this.#whole(qualityColumn));
+    return this.#quality;
+  }
+
+  ingestedMs(): Float64Array {
+    this.#ingestedMs ??= this.#beside(ingestedColumn, 1);
+    return this.#ingestedMs;
+  }
+
+  /** NaN for a row that stands for one observation at its own time; null where all do. */
+  sinceMs(): Float64Array | null {
+    if (Number.isNaN(this.#same(sinceColumn))) return null;
+    this.#sinceMs ??= this.#beside(sinceColumn, -1);
+    return this.#sinceMs;
+  }
+
+  row(place: number): BlockRow {
+    const value = this.values()[place] ?? Number.NaN;
+    const sinceMs = this.sinceMs()?.[place] ?? Number.NaN;
+    const count = this.#same(observationsColumn) ?? this.#column(observationsColumn)[place] ?? Number.NaN;
+    return {
+      eventMs: this.eventMs[place] ?? Number.NaN,
+      ingestedMs: this.ingestedMs()[place] ?? Number.NaN,
+      value: Number.isNaN(value) ? null : value,
+      quality: this.quality()[place] ?? Number.NaN,
+      ...(!Number.isNaN(sinceMs) && { observations: { count, sinceMs } }),
+    };
+  }
+
+  #kind(column: number): 0 | 1 | 2 | 3 | 4 | 5 {
+    const kind = this.#bytes[1 + column];
+    if (kind === undefined || kind >= arrays.length) throw new Error(`a block of rows has a column of kind ${kind}`);
+    return kind as 0 | 1 | 2 | 3 | 4 | 5;
+  }
+
+  /** The number that all rows have in a column; null where they differ. */
+  #same(column: number): number | null {
+    return this.#kind(column) === sameNumber ? (this.#column(column)[0] ?? Number.NaN) : null;
+  }
+
+  #column(column: number): Column {
+    const kind = this.#kind(column);
+    const length = kind === sameNumber ? 1 : this.count;
+    return new arrays[kind](this.#bytes.buffer, this.#bytes.byteOffset + (this.#offsets[column] ?? 0), length);
+  }
+
+  #whole(column: number): Float64Array {
+    const same = this.#same(column);
+    return same === null ? new Float64Array(this.#column(column)) : new Float64Array(this.count).fill(same);
+  }
+
+  /** Event times, from the steps between them. */
+  #times(afterMs: number): Float64Array {
+    const times = this.#whole(eventColumn);
+    let atMs = afterMs;
+    for (let place = 0; place < times.length; place++) {
+      atMs += times[place] as number;
+      times[place] = atMs;
+    }
+    return times;
+  }
+
+  /** A column of distances to the event times. */
+  #beside(column: number, sign: 1 | -1): Float64Array {
+    const { eventMs } = this;
+    const moments = this.#whole(column);
+    for (let place = 0; place < moments.length; place++)
+      moments[place] = (eventMs[place] as number) + sign * (moments[place] as number);
+    return moments;
+  }
+}
