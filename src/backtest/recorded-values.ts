@@ -28,13 +28,15 @@ export async function eachMoment(
       let atMs = Number.POSITIVE_INFINITY;
       for (let at = 0; at < series.length; at++) atMs = Math.min(atMs, (series[at] as PointValues).nextMs);
       if (atMs >= window.toMs) return true;
-      values.length = 0;
+      let count = 0;
       for (let at = 0; at < series.length; at++) {
         const each = series[at] as PointValues;
         if (each.nextMs !== atMs) continue;
-        values.push(each.take());
+        values[count++] = each.take();
         if (!each.step()) await each.load();
       }
+      // To empty the list each time would cost as much as filling it.
+      if (values.length > count) values.length = count;
       if (!take(atMs, values)) return false;
     }
   } finally {

@@ -62,7 +62,7 @@ const allowed: Verdict = { allowed: true };
 export function createArbiter(ladder: Ladder | null = null): Arbiter {
   /** By point index; a point nobody has written has no claim. */
   const claims: (Claim | undefined)[] = [];
-  let now: ClockTimes = { monotonicMs: 0, wallMs: 0 };
+  const now = { monotonicMs: 0, wallMs: 0 };
   let cycle = 0;
   let claimed: PointFacts[] = [];
 
@@ -83,7 +83,8 @@ export function createArbiter(ladder: Ladder | null = null): Arbiter {
 
   return {
     beginCycle(moment) {
-      now = { monotonicMs: moment.monotonicMs, wallMs: moment.wallMs };
+      now.monotonicMs = moment.monotonicMs;
+      now.wallMs = moment.wallMs;
       cycle++;
     },
 

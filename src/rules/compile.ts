@@ -55,6 +55,8 @@ export interface CompiledWrite {
   /** Slot of the value if it is a constant or a plain variable, else -1. */
   readonly slot: number;
   readonly run: Run;
+  /** The last value that was asked for, and what the point takes in its place: most runs write what the one before wrote. */
+  readonly latest: { asked: number; settled: number | null };
 }
 /** The record's details of a switch, by the output it took. */
 interface SwitchDetails {
@@ -326,7 +328,8 @@ class Binding {
   #write(write: Write, nodeId: string, scope: ExpressionScope): CompiledWrite {
     const root = typeof write.value === 'number' ? numberNode(write.value) : this.#parsed(write.value);
     const slot = slotOf(root, scope) ?? -1;
-    return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope) };
+    const latest = { asked: Number.NaN, settled: null };
+    return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope), latest };
   }
 
   #computed(
@@ -413,7 +416,7 @@ function numberNode(value: number): ExpressionNode {
 function advancing(sites: readonly Advance[], run: Run): Run {
   if (sites.length === 0) return run;
   return (frame) => {
-    for (const advance of sites) advance(frame);
+    for (let index = 0; index < sites.length; index++) sites[index]?.(frame);
     return run(frame);
   };
 }

@@ -8,7 +8,7 @@ import type { PointFacts } from '../site/catalogue.ts';
 import type { CommandPort } from '../site/command-port.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import type { Arbiter } from './arbiter.ts';
-import type { CompiledRule } from './compile.ts';
+import type { CompiledRule, CompiledWrite } from './compile.ts';
 import { evaluateRule, type Plan } from './evaluate.ts';
 import type { ActionReason, ActionRecord, ExecutionRecord, Outcome, RunError, RunTrigger } from './record.ts';
 import { errorOf, trailOf, variableValues } from './run-record.ts';
@@ -105,19 +105,27 @@ function outcomeOf(plan: Plan, error: RunError | null, actions: number): Outcome
 
 /** The write that the rule alone decides, before anything outside it. */
 function shadowed(plan: Plan, index: number): ActionRecord {
-  const { nodeId, point, value } = plannedAt(plan, index);
+  const { nodeId, point, value, write } = plannedAt(plan, index);
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');
-  const written = settled(value, point);
+  const written = settledBy(write, value);
   if (written === null) return refused(nodeId, point, value, 'out-of-range');
   const { instance, point_type, point: number } = point;
   return { node_id: nodeId, instance, point_type, point: number, value, written, success: true, reason: 'shadow' };
 }
 
-function plannedAt(plan: Plan, index: number): { nodeId: string; point: PointFacts; value: number } {
+function plannedAt(plan: Plan, index: number) {
   const write = plan.writes[index];
   const value = plan.values[index];
   if (write === undefined || value === undefined) throw new Error('the plan is torn');
-  return { nodeId: write.nodeId, point: write.point, value };
+  return { nodeId: write.nodeId, point: write.point, value, write };
+}
+
+function settledBy({ latest, point }: CompiledWrite, value: number): number | null {
+  if (!Object.is(value, latest.asked)) {
+    latest.settled = settled(value, point);
+    latest.asked = value;
+  }
+  return latest.settled;
 }
 
 /** One write through all checks, in the order of [rules §7.3]; only an accepted one claims its point. */
@@ -129,9 +137,9 @@ function dispatch(
   arbiter: Arbiter,
   port: CommandPort,
 ): ActionRecord {
-  const { nodeId, point, value } = plannedAt(plan, index);
+  const { nodeId, point, value, write } = plannedAt(plan, index);
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');
-  const meant = settled(value, point);
+  const meant = settledBy(write, value);
   if (meant === null) return refused(nodeId, point, value, 'out-of-range');
   const verdict = arbiter.ask(point, rule.id, rule.priority);
   if (!verdict.allowed) {

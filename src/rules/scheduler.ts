@@ -136,7 +136,7 @@ class RuleScheduler implements Scheduler {
   due(snapshot: Snapshot, mode: 'tick' | 'event', nowMs = snapshot.monotonicMs): DueRule[] {
     const judged = mode === 'tick' ? this.#judgedAtTick(snapshot) : this.#touched.sort(byPlace);
     const due: DueRule[] = [];
-    const held: Entry[] = [];
+    let held: Entry[] | null = null;
     this.#heldUntilMs = Number.POSITIVE_INFINITY;
     for (const entry of judged) {
       const isNow = isDue(entry, snapshot, nowMs, mode);
@@ -149,15 +149,17 @@ class RuleScheduler implements Scheduler {
       const freeMs = entry.kind.onEvents ? entry.memory.lastTriggerMs + this.#eventMinMs : nowMs;
       if (freeMs > nowMs) {
         this.#heldUntilMs = Math.min(this.#heldUntilMs, freeMs);
+        held ??= [];
         held.push(entry);
       } else {
         due.push({ ruleId: entry.rule.id, trigger: runTrigger(entry), dueAtMs: nowMs });
         entry.changed = -1;
       }
     }
+    if (held === null && this.#touched.length === 0) return due;
     for (const entry of this.#touched) entry.touched = false;
-    for (const entry of held) entry.touched = true;
-    this.#touched = held;
+    this.#touched = held ?? [];
+    for (const entry of this.#touched) entry.touched = true;
     return due;
   }
 

@@ -53,6 +53,9 @@ export interface TotalledRuns {
 export class RunTotals {
   readonly #rule: CompiledRule;
   readonly #outcomes: Record<Outcome, number> = { acted: 0, no_action: 0, skipped: 0, failed: 0 };
+  /** The outcome of the last runs in a row, and how many they are. */
+  #outcome: Outcome = 'no_action';
+  #outcomeRuns = 0;
   readonly #writes: GrowingSeries[] = [];
   /** By point index. */
   readonly #writesOf: (GrowingSeries | undefined)[] = [];
@@ -73,7 +76,8 @@ export class RunTotals {
 
   add(atMs: number, { outcome, actions }: RuleRun, plan: Plan): void {
     this.#evaluations++;
-    this.#outcomes[outcome]++;
+    if (outcome === this.#outcome) this.#outcomeRuns++;
+    else this.#ended(outcome);
     for (let index = 0; index < actions.length; index++) {
       const written = actions[index]?.written;
       const write = plan.writes[index];
@@ -91,6 +95,8 @@ export class RunTotals {
 
   totals(entriesMax: number): TotalledRuns {
     this.#countAlong();
+    this.#ended(this.#outcome);
+    this.#outcomeRuns = 0;
     const share = (count: number): number => count / this.#evaluations;
     const lists = [this.#decisions, ...this.#writes.map(({ changes }) => changes)];
     return {
@@ -126,6 +132,13 @@ export class RunTotals {
     }
     series.counted++;
     series.changes.add(atMs, value);
+  }
+
+  /** Counts the runs in a row of one outcome; a run of another one follows. */
+  #ended(next: Outcome): void {
+    this.#outcomes[this.#outcome] += this.#outcomeRuns;
+    this.#outcome = next;
+    this.#outcomeRuns = 1;
   }
 
   /** Adds the runs in a row to their decisions. */
