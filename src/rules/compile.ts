@@ -11,6 +11,7 @@ import type { CommandSource } from '../site/command-port.ts';
 import { createSnapshot } from '../site/snapshot.ts';
 import { compileExpression, type ExpressionScope, type Frame, type Run, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
+import { settledFunctions } from './expression/stateful.ts';
 import { reachableFrom } from './graph.ts';
 import { type NodeType, nodeKind, type TopologyNode } from './node/index.ts';
 import type { Computed } from './node/kind.ts';
@@ -73,6 +74,8 @@ export interface CompiledNode {
   readonly prepares: boolean;
   /** True when the node does nothing but lead on. */
   readonly isIdle: boolean;
+  /** True when it does the same again as long as the values that are read stay the same. */
+  readonly isSteady: boolean;
   readonly reads: readonly CompiledRead[];
   /** Their values stand in their slots from the start. */
   readonly parameters: readonly CompiledParameter[];
@@ -204,6 +207,8 @@ class Binding {
   /** True when a name has several declarations that reach one use. */
   shadows = false;
   #slots = 0;
+  /** Whether an expression of the node that is compiled reads the clock. */
+  #readsClock = false;
   /** Constants stand in slots of their own, so that an operand is one whether it varies or not. */
   readonly #constants = new Map<number, number>();
   /** Of parameters, by slot. */
@@ -232,6 +237,8 @@ class Binding {
 
   compileNode(id: string, node: TopologyNode, position: number): CompiledNode {
     const before: Advance[] = [];
+    const earlierSites = this.sites.length;
+    this.#readsClock = false;
     const { wires: _, ...content } = node;
     const scope = this.#scope(id, fingerprint(JSON.stringify(content)), position, before);
     const parts: NodeParts = node;
@@ -255,6 +262,7 @@ class Binding {
       type: node.type,
       prepares,
       isIdle: !prepares && branches.length + writes.length === 0,
+      isSteady: !this.#readsClock && this.sites.slice(earlierSites).every(({ kind }) => settledFunctions.has(kind)),
       reads,
       parameters,
       assignments,
@@ -355,7 +363,10 @@ class Binding {
     const ownSite = (kind: SiteFacts['kind']): number =>
       this.sites.push({ nodeId, content, ordinal: ordinal++, kind }) - 1;
     return {
-      timezone: this.#catalogue.timezone,
+      clock: () => {
+        this.#readsClock = true;
+        return this.#catalogue.timezone;
+      },
       variable: (name) => this.#variable(name, position),
       constant: (value) => this.#constant(value),
       site: ownSite,

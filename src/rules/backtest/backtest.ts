@@ -77,16 +77,22 @@ export class Backtest {
     const { candidate, running, baseline, recorded, limits, fromMs, toMs, catalogue, recordIntervalMs } = parts;
     this.#report = new RunTotals(candidate.compiled);
     this.#divergence = baseline === null ? null : new Divergence();
-    this.#candidate = this.#simulation(candidate, fromMs, (atMs, run, plan) => {
-      this.#report.add(atMs, run, plan);
-      this.#divergence?.note('candidate', atMs, trailOf(candidate.compiled, plan).path, run);
+    this.#candidate = this.#simulation(candidate, {
+      onRun: (atMs, run, plan) => {
+        this.#report.add(atMs, run, plan);
+        this.#divergence?.note('candidate', atMs, trailOf(candidate.compiled, plan).path, run);
+      },
+      onRepeated: (lastMs, run, plan, count) => this.#report.add(lastMs, run, plan, count),
     });
     this.#baseline =
       baseline === null
         ? null
-        : this.#simulation(baseline, fromMs, (atMs, run, plan) =>
-            this.#divergence?.note('baseline', atMs, trailOf(baseline.compiled, plan).path, run),
-          );
+        : this.#simulation(baseline, {
+            onRun: (atMs, run, plan) =>
+              this.#divergence?.note('baseline', atMs, trailOf(baseline.compiled, plan).path, run),
+            // What it decides stays the same.
+            onRepeated: () => undefined,
+          });
     this.#check =
       running === null || recorded.length === 0
         ? null
@@ -181,11 +187,14 @@ export class Backtest {
     };
   }
 
-  #simulation(rule: RunnableRule, fromMs: number, onRun: SimulationParts['onRun']): Simulation | PlantRun {
-    const { catalogue, limits, recordIntervalMs, plant, toMs, pointsMax } = this.#parts;
-    const { scheduled, compiled } = rule;
+  #simulation(
+    { scheduled, compiled }: RunnableRule,
+    { onRun, onRepeated }: Pick<SimulationParts, 'onRun' | 'onRepeated'>,
+  ): Simulation | PlantRun {
+    const { catalogue, limits, recordIntervalMs, plant, fromMs, toMs, pointsMax } = this.#parts;
     const parts = { scheduled, compiled, catalogue, limits, recordIntervalMs, fromMs, onRun };
-    if (plant === null) return new Simulation(parts);
+    if (plant === null) return new Simulation({ ...parts, ...(onRepeated !== undefined && { onRepeated }) });
+    // Its meters change from step to step.
     return new PlantRun({ ...parts, plant, stepMs: limits.plant_step_ms, toMs, pointsMax });
   }
 

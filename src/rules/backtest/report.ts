@@ -74,14 +74,15 @@ export class RunTotals {
     this.#rule = rule;
   }
 
-  add(atMs: number, { outcome, actions }: RuleRun, plan: Plan): void {
-    this.#evaluations++;
-    if (outcome === this.#outcome) this.#outcomeRuns++;
-    else this.#ended(outcome);
+  /** `count` runs that differ in their time alone, the last one at `atMs`; they may repeat the one before. */
+  add(atMs: number, { outcome, actions }: RuleRun, plan: Plan, count = 1): void {
+    this.#evaluations += count;
+    if (outcome !== this.#outcome) this.#ended(outcome);
+    this.#outcomeRuns += count;
     for (let index = 0; index < actions.length; index++) {
       const written = actions[index]?.written;
       const write = plan.writes[index];
-      if (written !== undefined && write !== undefined) this.#wrote(atMs, write.point, written);
+      if (written !== undefined && write !== undefined) this.#wrote(atMs, write.point, written, count);
     }
     const trail = trailOf(this.#rule, plan);
     if (trail !== this.#trail) {
@@ -89,14 +90,13 @@ export class RunTotals {
       this.#trail = trail;
       this.#taken = this.#decisionsOf(atMs, plan);
     }
-    this.#along++;
+    this.#along += count;
     this.#alongMs = atMs;
   }
 
   totals(entriesMax: number): TotalledRuns {
     this.#countAlong();
     this.#ended(this.#outcome);
-    this.#outcomeRuns = 0;
     const share = (count: number): number => count / this.#evaluations;
     const lists = [this.#decisions, ...this.#writes.map(({ changes }) => changes)];
     return {
@@ -123,14 +123,14 @@ export class RunTotals {
     };
   }
 
-  #wrote(atMs: number, { index, instance, point }: PointFacts, value: number): void {
+  #wrote(atMs: number, { index, instance, point }: PointFacts, value: number, count: number): void {
     let series = this.#writesOf[index];
     if (series === undefined) {
       series = { instance, point, changes: new Changes(), counted: 0 };
       this.#writesOf[index] = series;
       this.#writes.push(series);
     }
-    series.counted++;
+    series.counted += count;
     series.changes.add(atMs, value);
   }
 
@@ -138,7 +138,7 @@ export class RunTotals {
   #ended(next: Outcome): void {
     this.#outcomes[this.#outcome] += this.#outcomeRuns;
     this.#outcome = next;
-    this.#outcomeRuns = 1;
+    this.#outcomeRuns = 0;
   }
 
   /** Adds the runs in a row to their decisions. */

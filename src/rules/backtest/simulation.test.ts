@@ -7,17 +7,19 @@ import { describe, expect, test } from 'vitest';
 import { ruleLoader } from '../../automation/loaded-rule.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { engineRule, switchFlow, tankSite } from '../../testing/tank-site.ts';
+import { RunTotals, type TotalledRuns } from './report.ts';
 import { type RunnableRule, type SampledValue, Simulation } from './simulation.ts';
 
 const tickMs = 100;
 const recordIntervalMs = 1000;
 const timezone = 'Europe/Amsterdam';
-const catalogue = siteCatalogue({
-  ...tankSite,
-  timezone,
-  points: tankSite.points.map((point) => ({ ...point, maxAgeMs: 2000 })),
-});
 const maxAgeMs = 2000;
+const site = { ...tankSite, timezone, points: tankSite.points.map((point) => ({ ...point, maxAgeMs })) };
+const catalogue = siteCatalogue(site);
+const threeAMinute = siteCatalogue({
+  ...site,
+  points: site.points.map((point) => (point.kind === 'action' ? { ...point, maxWritesPerMinute: 3 } : point)),
+});
 const limits = { tick_interval_ms: tickMs, event_min_interval_ms: 20, evaluations_max: 1_000_000 };
 
 type Condition =
@@ -64,7 +66,20 @@ const textOf = (condition: Condition): string => {
 
 type Run = readonly [atMs: number, outcome: string, written: number | null];
 
-function simulated(rule: Drawn, samples: readonly Sample[], fromMs: number, toMs: number): Run[] {
+interface Simulated {
+  readonly runs: readonly Run[];
+  readonly totals: TotalledRuns;
+  /** Of the runs, those that were not carried out, because they only repeat another one. */
+  readonly told: number;
+}
+
+function simulated(
+  rule: Drawn,
+  samples: readonly Sample[],
+  fromMs: number,
+  toMs: number,
+  { tellsRepeats = false, catalogue: points = catalogue } = {},
+): Simulated {
   const { trigger } = rule;
   const given =
     trigger.type === 'interval'
@@ -80,24 +95,39 @@ function simulated(rule: Drawn, samples: readonly Sample[], fromMs: number, toMs
     trigger_config: JSON.stringify(given),
     nodes_json: switchFlow(textOf(rule.condition), rule.value),
   });
-  const { scheduled, compiled } = ruleLoader(limits).load(row, catalogue);
+  const { scheduled, compiled } = ruleLoader(limits).load(row, points);
   if (compiled === null) throw new Error(`the rule does not compile: ${textOf(rule.condition)}`);
   const runnable: RunnableRule = { scheduled, compiled };
   const runs: Run[] = [];
+  const totals = new RunTotals(compiled);
+  let told = 0;
   const simulation = new Simulation({
     ...runnable,
-    catalogue,
+    catalogue: points,
     limits,
     recordIntervalMs,
     fromMs,
-    onRun: (atMs, { outcome, actions }) => runs.push([atMs, outcome, actions[0]?.written ?? null]),
+    onRun: (atMs, run, plan) => {
+      totals.add(atMs, run, plan);
+      runs.push([atMs, run.outcome, run.actions[0]?.written ?? null]);
+    },
+    ...(tellsRepeats && {
+      onRepeated: (lastMs, run, plan, count) => {
+        totals.add(lastMs, run, plan, count);
+        const beforeMs = runs.at(-1)?.[0] ?? Number.NaN;
+        const stepMs = (lastMs - beforeMs) / count;
+        for (let index = 1; index <= count; index++)
+          runs.push([beforeMs + index * stepMs, run.outcome, run.actions[0]?.written ?? null]);
+        told += count;
+      },
+    }),
   });
   for (const { atMs, value } of samples.filter((sample) => fromMs + sample.atMs < toMs)) {
     const recorded: SampledValue = { atMs: fromMs + atMs, index: 0, value: value ?? Number.NaN, isUncertain: false };
     simulation.take(recorded.atMs, [recorded]);
   }
   simulation.runUntil(toMs);
-  return runs;
+  return { runs, totals: totals.totals(1000), told };
 }
 
 const hourIn = new Intl.DateTimeFormat('en-GB', {
@@ -275,17 +305,22 @@ const begins = fc.constantFrom(
 describe('[rules §10.2] a simulated rule runs as the contract says', () => {
   test('2000 random rules over values with gaps, cooldowns and clock changes: times, outcomes and writes', () => {
     let acted = 0;
+    let told = 0;
     fc.assert(
       fc.property(rules, samples, begins, (rule, values, fromMs) => {
         const toMs = fromMs + 20_000;
-        const runs = simulated(rule, values, fromMs, toMs);
+        const { runs, totals } = simulated(rule, values, fromMs, toMs);
         acted += runs.filter(([, outcome]) => outcome === 'acted').length;
         expect(runs).toEqual(interpreted(rule, values, fromMs, toMs));
+        const shorter = simulated(rule, values, fromMs, toMs, { tellsRepeats: true });
+        expect(shorter).toEqual({ runs, totals, told: shorter.told });
+        told += shorter.told;
       }),
       { numRuns: 2000 },
     );
     // Rules that never act would agree about nothing.
     expect(acted).toBeGreaterThan(2000);
+    expect(told).toBeGreaterThan(2000);
   }, 60_000);
 
   test('behind the last evaluation that is allowed nothing runs', () => {
@@ -295,6 +330,22 @@ describe('[rules §10.2] a simulated rule runs as the contract says', () => {
       condition: { kind: 'above', level: 0 },
       value: 1,
     };
-    expect(simulated(rule, [], 0, 1_000_000_000).length).toBe(limits.evaluations_max + 1);
+    for (const tellsRepeats of [false, true])
+      expect(simulated(rule, [], 0, 1_000_000_000, { tellsRepeats }).runs.length).toBe(limits.evaluations_max + 1);
+  });
+
+  test('writes that a point takes only so often are carried out each', () => {
+    const rule: Drawn = {
+      trigger: { type: 'interval', interval_ms: 500 },
+      cooldownMs: 0,
+      condition: { kind: 'above', level: 0 },
+      value: 1,
+    };
+    const values = Array.from({ length: 50 }, (_, index) => ({ atMs: index * 2000, value: 1 }));
+    const all = [false, true].map((tellsRepeats) =>
+      simulated(rule, values, 0, 100_000, { tellsRepeats, catalogue: threeAMinute }),
+    );
+    expect(all[0]?.totals.outcomes).toMatchObject({ acted: 6, failed: 194 });
+    expect(all[1]).toEqual(all[0]);
   });
 });

@@ -51,6 +51,11 @@ export interface SimulationParts extends RunnableRule {
   readonly taken?: (atMs: number, run: RuleRun, plan: Plan) => RuleRun;
   /** The plan is filled again by the next run. */
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
+  /**
+   * So many further runs, the last one at `lastMs`, repeat a run in everything but their time: no value has changed, and nothing that
+   * the run did depends on how often or when it is done. They are not carried out. Without it each run is.
+   */
+  readonly onRepeated?: (lastMs: number, run: RuleRun, plan: Plan, count: number) => void;
 }
 
 /** Accepts every command and sends none. */
@@ -71,6 +76,9 @@ export class Simulation {
   readonly #plan = createPlan();
   /** Points that the rule reads or watches, with the time of the current row. */
   readonly #used: readonly number[];
+  readonly #reads;
+  /** The last run, when the next ones repeat it as long as no value changes. */
+  #steady: RuleRun | null = null;
   /** By point index: 1 for each of them. */
   readonly #usedMask;
   readonly #rowMs;
@@ -99,6 +107,7 @@ export class Simulation {
     this.#state = createRuleState(compiled).map((memory, site) => [...(parts.memories?.get(site) ?? memory)]);
     this.#windows = compiled.sites.flatMap(({ kind }, index) => (kind === 'moving_avg' ? [index] : []));
     this.#used = [...usedPoints(parts)];
+    this.#reads = compiled.nodes.flatMap(({ reads }) => reads);
     this.#usedMask = new Uint8Array(catalogue.points.length);
     for (const index of this.#used) this.#usedMask[index] = 1;
     const kind = triggerKind(scheduled.trigger.type);
@@ -147,10 +156,12 @@ export class Simulation {
       const atMs = Math.min(this.#tickMs, this.#heldMs);
       if (atMs >= endMs || this.#evaluations > this.#parts.limits.evaluations_max) return;
       this.#judge(this.#tickMs <= this.#heldMs ? 'tick' : 'event', atMs);
+      if (this.#steady !== null) this.#repeat(this.#steady, endMs);
     }
   }
 
   #judge(mode: 'tick' | 'event', atMs: number): void {
+    this.#steady = null;
     this.#observe(atMs);
     const due = this.#scheduler.due(this.#snapshot, mode, atMs);
     this.#heldMs = this.#scheduler.heldUntilMs() ?? never;
@@ -185,6 +196,42 @@ export class Simulation {
     this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs });
     this.#parts.onRun(atMs, run, plan);
     restore?.();
+    if (this.#isSteady(run)) this.#steady = run;
+  }
+
+  #isSteady({ outcome }: RuleRun): boolean {
+    const { onRepeated, scheduled, compiled } = this.#parts;
+    if (onRepeated === undefined || this.#onEvents || (outcome === 'acted' && scheduled.cooldown_ms > 0)) return false;
+    const { path, pathLength, writes, writeCount } = this.#plan;
+    for (let index = 0; index < pathLength; index++)
+      if (compiled.nodes[path[index] as number]?.isSteady !== true) return false;
+    for (let index = 0; index < writeCount; index++)
+      if (writes[index]?.point.maxWritesPerMinute !== undefined) return false;
+    return true;
+  }
+
+  /** Counts the runs before `endMs` that repeat the last one, up to where a value that it read becomes too old. */
+  #repeat(run: RuleRun, endMs: number): void {
+    const { limits, scheduled, recordIntervalMs, onRepeated } = this.#parts;
+    const stepMs = this.#tickMs - this.#lastRunMs;
+    let count = Math.ceil((endMs - this.#tickMs) / stepMs);
+    for (const { pointIndex, maxAgeMs } of this.#reads) {
+      if (!usable(this.#snapshot, pointIndex, maxAgeMs)) continue;
+      const validMs = (this.#rowMs[pointIndex] ?? 0) + recordIntervalMs + maxAgeMs;
+      count = Math.min(count, Math.floor((validMs - this.#tickMs) / stepMs) + 1);
+    }
+    count = Math.min(count, limits.evaluations_max + 1 - this.#evaluations);
+    if (count < 1) return;
+    const lastMs = this.#tickMs + (count - 1) * stepMs;
+    this.#observe(lastMs);
+    this.#evaluations += count;
+    this.#lastRunMs = lastMs;
+    const acted = run.outcome === 'acted';
+    if (acted) this.#lastActedMs = lastMs;
+    const finished = { scheduled: true, acted, snapshot: this.#snapshot, dueAtMs: lastMs, endedMs: lastMs };
+    this.#scheduler.finished(scheduled.id, finished);
+    this.#tickMs = this.#nextTick(lastMs);
+    onRepeated?.(lastMs, run, this.#plan, count);
   }
 
   /** Puts what the run saw into the snapshot; the answer takes it out again. */

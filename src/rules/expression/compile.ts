@@ -28,7 +28,8 @@ export type Run = (frame: Frame) => number;
 
 /** How an expression's names and call sites are bound to its rule. */
 export interface ExpressionScope {
-  readonly timezone: string;
+  /** The time zone of a call that reads the clock. */
+  clock(): string;
   /** The slot that a name stands for, or what finds its value where that depends on the path taken. */
   variable(name: string): number | Run;
   /** The slot of a constant. */
@@ -161,7 +162,7 @@ function compileCall(node: ExpressionNode & { kind: 'call' }, scope: ExpressionS
   if (name === 'if') throw new Error('if is parsed into a choice');
   const args = node.args.map((argument) => compileExpression(argument, scope));
   const kind = functionTable[name].kind;
-  if (kind === 'clock') return compileClock(name as ClockName, scope.timezone);
+  if (kind === 'clock') return compileClock(name as ClockName, scope.clock());
   return kind === 'stateful' ? compileStateful(name as StatefulName, args, scope) : compilePure(name as PureName, args);
 }
 

@@ -13,7 +13,7 @@ function runner(text: string, gapMs = 5000) {
   const before: ((frame: Frame) => void)[] = [];
   const constants: number[] = [];
   const scope: ExpressionScope = {
-    timezone: 'Europe/Amsterdam',
+    clock: () => 'Europe/Amsterdam',
     variable: (name) => ['a', 'b', 'c'].indexOf(name),
     constant: (value) => constants.push(value) + 2,
     site: () => sites.push([]) - 1,

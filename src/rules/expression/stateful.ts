@@ -12,6 +12,9 @@ export type Advance = (state: SiteState, args: Float64Array, nowMs: number, gapM
 
 const notANumber = Number.NaN;
 
+/** Functions that remember nothing new, and give what they gave, when they are called again with the same arguments. */
+export const settledFunctions: ReadonlySet<string> = new Set<StatefulName>(['hysteresis']);
+
 /** Layout of the states, by function: see the first lines of each. Position 0 of timed ones is the last run. */
 export const statefulFunctions: { readonly [N in StatefulName]: Advance } = {
   /** [last run, last x, sum]: trapezoids of x over seconds, divided by per_seconds (default 1). */
