@@ -273,6 +273,45 @@ test('rows of a file of before get their blocks bit by bit, as rows are added', 
   await expectSame();
 });
 
+test('what one transaction copies is bounded for all its series together; what is left comes with the next ones', () => {
+  const other = { instance: 3, point: 1 };
+  const quarters = [0, 1, 2].flatMap((quarter) =>
+    [1, 2, 3, 4].flatMap((second) => {
+      const each = row(quarter * quarterMs + second * 1000, second);
+      return [each, { ...each, series: other }];
+    }),
+  );
+  writer.close();
+  begin({ ...small, rowsMin: Number.POSITIVE_INFINITY });
+  store.append(quarters, {});
+  writer.close();
+  begin(small);
+  const counts: number[] = [];
+  for (let second = 1; second <= 4; second++) {
+    const each = row(3 * quarterMs + second * 1000, 0);
+    store.append([each, { ...each, series: other }], {});
+    counts.push(blocks().length);
+  }
+  // Six rows and the two added: two blocks of four.
+  expect(counts).toEqual([2, 4, 6, 6]);
+});
+
+test('a late row whose block there was no time for has it later, between others', () => {
+  const full = [1, 2, 3, 4].map((second) => second * 1000);
+  const quarters = [0, 1, 2, 3, 4].flatMap((quarter) => full.map((ms) => row(quarter * quarterMs + ms, 1)));
+  store.append(quarters, {});
+  expect(ends()).toEqual([15, 30, 45, 60]);
+  // Of three blocks that change, there is time for two.
+  store.append(
+    [0, 1, 2].map((quarter) => row(quarter * quarterMs + 5000, 2)),
+    {},
+  );
+  expect(ends()).toEqual([15, 30, 60]);
+  store.append([row(4 * quarterMs + 5000, 3)], {});
+  expect(ends()).toEqual([15, 30, 45, 60]);
+  expect(expectSound()).toBe(4);
+});
+
 test('a row that comes late is in its block', () => {
   store.append(
     [1, 2, 3, 4, 950].map((second) => row(second * 1000, second)),

@@ -4,7 +4,6 @@
  * series' newest row, which still grows.
  */
 import { sql } from 'kysely';
-import { keptRow } from '../delete.ts';
 import { rollupEndMs, widestRollupMs } from '../rollup.ts';
 import { type BlockRow, packRows } from '../row-block.ts';
 import { lastBlockEnd, rowColumns } from '../window-queries.ts';
@@ -15,7 +14,7 @@ export interface BlockLimits {
   readonly rowsMin: number;
   /** A quarter hour with more rows is in no block: its rows are read one by one. */
   readonly rowsMax: number;
-  /** Rows of one series that one transaction copies beyond as many as it added; the next one goes on. */
+  /** Rows that one transaction copies beyond as many as it adds; the next ones go on. */
   readonly copiedRows: number;
 }
 
@@ -34,42 +33,69 @@ interface Extent {
   readonly endMs: number;
 }
 
+/** What is known of a series between transactions. */
+interface Looked {
+  /** Where its open quarter hour began. */
+  readonly openMs: number;
+  /** Moments around which rows are still to be copied. */
+  readonly waitingMs: readonly number[];
+}
+
+/** By series, by the end of each quarter hour, how many rows were added to it. */
+export type AddedRows = ReadonlyMap<number, ReadonlyMap<number, number>>;
+
 export class SampleBlocks {
   readonly #statements;
   readonly #limits;
-  /** By series: where its open quarter hour began when its blocks were last looked at. */
-  readonly #lookedMs = new Map<number, number>();
+  readonly #looked = new Map<number, Looked>();
+  /** Rows that this transaction may still copy. */
+  #left = 0;
 
   constructor(database: HistoryDatabase, limits: BlockLimits) {
     this.#statements = prepare(database);
     this.#limits = limits;
   }
 
-  /** By the end of each quarter hour, how many rows were added to it. */
-  added(series: number, added: ReadonlyMap<number, number>): void {
-    const openMs = this.#openMs(series);
-    const isKnown = this.#lookedMs.get(series) === openMs;
-    this.#lookedMs.set(series, openMs);
-    const closed = [...added.keys()].filter((endMs) => endMs <= openMs).toSorted((a, b) => a - b);
-    const most = [...added.values()].reduce((sum, rows) => sum + rows, this.#limits.copiedRows);
-    for (const endMs of closed) this.#statements.remove.run({ series, after: endMs - widestRollupMs, through: endMs });
-    let filledMs = earliest;
-    for (const endMs of closed) if (endMs > filledMs) filledMs = this.#fill(series, endMs, openMs, most);
-    if (!isKnown && filledMs < openMs) this.#fill(series, openMs, openMs, most);
+  added(added: AddedRows): void {
+    this.#left = this.#limits.copiedRows;
+    for (const quarters of added.values()) for (const rows of quarters.values()) this.#left += rows;
+    for (const [series, quarters] of added) {
+      const openMs = this.#openMs(series);
+      const closed = [...quarters.keys()].filter((endMs) => endMs <= openMs);
+      for (const endMs of closed)
+        this.#statements.remove.run({ series, after: endMs - widestRollupMs, through: endMs });
+      this.#copyAround(series, closed, openMs);
+    }
   }
 
   /** Rows in (afterMs, throughMs] were deleted or changed. */
   changed(series: number, afterMs: number, throughMs: number): void {
+    this.#left = this.#limits.copiedRows;
     const openMs = this.#openMs(series);
     this.#statements.remove.run({ series, after: afterMs, through: throughMs });
     // What was closed may be open again.
     this.#statements.remove.run({ series, after: openMs, through: Number.MAX_SAFE_INTEGER });
-    if (openMs > earliest) this.#fill(series, Math.min(throughMs, openMs), openMs, this.#limits.copiedRows);
+    this.#copyAround(series, [throughMs], openMs);
   }
 
   /** Rows at or before `throughMs` were removed. */
   pruned(series: number, throughMs: number): void {
     this.#statements.remove.run({ series, after: earliest, through: throughMs });
+  }
+
+  /** Makes blocks around the moments, around those that wait, and where a quarter hour has closed. */
+  #copyAround(series: number, moments: readonly number[], openMs: number): void {
+    const looked = this.#looked.get(series);
+    const due = [...moments, ...(looked?.waitingMs ?? []), ...(looked?.openMs === openMs ? [] : [openMs])];
+    const waitingMs: number[] = [];
+    let doneMs = earliest;
+    for (const atMs of due.map((each) => Math.min(each, openMs)).toSorted((a, b) => a - b)) {
+      if (atMs <= doneMs) continue;
+      const { throughMs, isWhole } = this.#fill(series, atMs, openMs);
+      doneMs = throughMs;
+      if (!isWhole) waitingMs.push(throughMs);
+    }
+    this.#looked.set(series, { openMs, waitingMs });
   }
 
   /** Where the quarter hour of the newest row begins. */
@@ -79,41 +105,34 @@ export class SampleBlocks {
   }
 
   /**
-   * Makes blocks of about `most` rows around a moment, from the block before it to the one after it or to `openMs`, the earliest first;
-   * answers where that ends.
+   * Makes blocks of the rows around a moment, from the block before it to the one after it or to `openMs`, the earliest first; answers
+   * where that ends, and whether all were made.
    */
-  #fill(series: number, atMs: number, openMs: number, most: number): number {
+  #fill(series: number, atMs: number, openMs: number): { readonly throughMs: number; readonly isWhole: boolean } {
     const before = this.#statements.before.all({ series, at: atMs })[0]?.[0];
     const behind = this.#statements.behind.all({ series, at: atMs })[0]?.[0];
     const throughMs = behind === undefined ? openMs : Math.min(openMs, Number(behind));
+    const after = before === undefined ? earliest : Number(before);
+    const most = Math.max(0, this.#left);
     const quarters = this.#statements.quarters
-      .all({
-        series,
-        width: widestRollupMs,
-        most,
-        after: before === undefined ? earliest : Number(before),
-        through: throughMs,
-      })
+      .all({ series, width: widestRollupMs, after, through: throughMs, most })
       .map(([endMs, rows]): Quarter => ({ endMs: Number(endMs), rows: Number(rows) }));
-    const { extents, isMore } = this.#extents(quarters, before === undefined ? null : Number(before), most);
-    for (const extent of extents) this.#copy(series, extent);
-    if (isMore || quarters.length === most) this.#lookedMs.delete(series);
-    return throughMs;
+    const extents = this.#extents(quarters, before === undefined ? null : after);
+    for (const { rows, ...extent } of extents) {
+      if (this.#left <= 0) return { throughMs, isWhole: false };
+      this.#copy(series, extent);
+      this.#left -= rows;
+    }
+    return { throughMs, isWhole: quarters.length < most };
   }
 
-  /** The blocks that quarter hours without one make. `afterMs`: where the block before them ends; null without one. */
-  #extents(
-    quarters: readonly Quarter[],
-    afterMs: number | null,
-    most: number,
-  ): { readonly extents: readonly Extent[]; readonly isMore: boolean } {
+  /** The blocks that quarter hours without one make, and their rows. `afterMs`: where the block before them ends; null without one. */
+  #extents(quarters: readonly Quarter[], afterMs: number | null): readonly (Extent & { readonly rows: number })[] {
     const { rowsMin, rowsMax } = this.#limits;
-    const extents: Extent[] = [];
+    const extents: (Extent & { readonly rows: number })[] = [];
     let begin = afterMs;
     let rows = 0;
-    let copied = 0;
     for (const { endMs, rows: more } of quarters) {
-      if (copied >= most) return { extents, isMore: true };
       if (more > rowsMax) {
         begin = endMs;
         rows = 0;
@@ -122,12 +141,11 @@ export class SampleBlocks {
       begin ??= endMs - widestRollupMs;
       rows += more;
       if (rows < rowsMin) continue;
-      extents.push({ afterMs: begin, endMs });
-      copied += rows;
+      extents.push({ afterMs: begin, endMs, rows });
       begin = endMs;
       rows = 0;
     }
-    return { extents, isMore: false };
+    return extents;
   }
 
   #copy(series: number, { afterMs, endMs }: Extent): void {
@@ -137,8 +155,15 @@ export class SampleBlocks {
   }
 }
 
-function blockRow(row: readonly unknown[]): BlockRow {
-  return keptRow({ instance: 0, point: 0 }, row);
+/** From `rowColumns`. */
+function blockRow([eventMs, ingestedMs, value, quality, count, sinceMs]: readonly unknown[]): BlockRow {
+  const row = {
+    eventMs: Number(eventMs),
+    ingestedMs: Number(ingestedMs),
+    value: typeof value === 'number' ? value : null,
+    quality: Number(quality),
+  };
+  return sinceMs === null ? row : { ...row, observations: { count: Number(count), sinceMs: Number(sinceMs) } };
 }
 
 function prepare(database: HistoryDatabase) {
@@ -183,7 +208,7 @@ function prepare(database: HistoryDatabase) {
     rowsIn: database.statement(['series', 'after', 'through'], (query, at) =>
       query
         .selectFrom('sample')
-        .select([...rowColumns, 'ordinal'])
+        .select(rowColumns)
         .where('series', '=', at.series)
         .where('event_ms', '>', at.after)
         .where('event_ms', '<=', at.through)

@@ -13,7 +13,7 @@ import { rollupEndMs, rollupWidthsMs, widestRollupMs } from '../rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from '../rollup-row.ts';
 import { rowColumns, seriesAsked, seriesKind, seriesNames, seriesQuery } from '../window-queries.ts';
 import type { HistoryDatabase } from './history-database.ts';
-import { blockLimits, SampleBlocks } from './sample-blocks.ts';
+import { type AddedRows, blockLimits, SampleBlocks } from './sample-blocks.ts';
 
 export interface SeriesStore {
   append(rows: readonly HistoryRow[], options: AppendOptions): AppendReport;
@@ -174,12 +174,11 @@ function append({ statements, blocks }: StoreParts, rows: readonly HistoryRow[],
       since: row.observations?.sinceMs ?? null,
     });
   putRollups(statements, rollups);
-  for (const [series, added] of quartersOf(samples)) blocks.added(series, added);
+  blocks.added(quartersOf(samples));
   return { duplicates, skipped };
 }
 
-/** By series, by the end of each quarter hour, how many of the rows are in it. */
-function quartersOf(samples: Addition['samples']): ReadonlyMap<number, ReadonlyMap<number, number>> {
+function quartersOf(samples: Addition['samples']): AddedRows {
   const quarters = new Map<number, Map<number, number>>();
   for (const { series, row } of samples) {
     const counts = quarters.get(series) ?? new Map<number, number>();
