@@ -178,6 +178,11 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
         await page.getByRole('button', { name: 'Run the forecast' }).click();
         await page.getByTestId('result').waitFor({ timeout: 20_000 });
         await page.getByTestId('issued').waitFor();
+        // With what was recorded before it and since.
+        const result = page.getByTestId('result');
+        await result.getByRole('button', { name: 'Show as a table' }).click();
+        await result.getByRole('columnheader', { name: 'recorded' }).waitFor();
+        await result.getByRole('button', { name: 'Show as a chart' }).click();
         await page.locator('.uplot').nth(1).waitFor();
       },
     },

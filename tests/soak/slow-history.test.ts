@@ -20,11 +20,13 @@ instances:
     points:
       - { id: 1, name: level, kind: measurement, unit: m, channel: derived, sign_convention: positive_up }
 `;
-/** Not a part of an hour: every row is read. */
-const cadenceSeconds = 37;
+/** Not a part of an hour, and too short for rollups within a cell: every row of the 30 days is read. */
+const cadenceSeconds = 127;
 const days = 30;
 const steps = Math.floor((days * 86_400) / cadenceSeconds) - 1;
 const labelsMax = 20_000;
+/** One point, read so often that no machine does it before the deadline. */
+const series = Array.from({ length: 12 }, (_, index) => (index === 0 ? 'level' : `level_${index}`));
 const task = `schema: svc.data-processing-task.v1
 id: tank.level
 revision: 1
@@ -34,7 +36,7 @@ target: { name: level, semantic_point: tank.level, unit: m, sign_convention: pos
 frame: { cadence_seconds: ${cadenceSeconds}, history_steps: ${Math.min(labelsMax, steps)}, horizon_steps: 10, timezone: UTC, live_tail: forbidden }
 inputs:
   history:
-${['level', 'again', 'third', 'fourth'].map((name) => `    - { name: ${name}, unit: m, source: { kind: measurement, instance_ref: tank, point_ref: level } }`).join('\n')}
+${series.map((name) => `    - { name: ${name}, unit: m, source: { kind: measurement, instance_ref: tank, point_ref: level } }`).join('\n')}
 alignment: { aggregation: mean, timestamp_semantics: interval_end, duplicate_policy: latest, missing_policy: reject }
 quality: { max_input_age_seconds: 86400, max_gap_seconds: 86400, max_missing_ratio: 0.9, require_input_watermark: true,
   require_covariate_issue_time_not_after_as_of: true }

@@ -69,7 +69,7 @@ export function useIssued(entry: TaskDiscoveryEntry, back: number) {
 const pastMs = 86_400_000;
 
 /** A forecast that was kept, with what was recorded for its labels and the day before them. */
-export function useKept(resultId: string, { forecast }: TaskDiscoveryEntry) {
+export function useKept(resultId: string, { forecast }: TaskDiscoveryEntry, enabled = true) {
   const labels = Math.min(labelsBeforeMax, Math.ceil(pastMs / forecast.cadence_ms));
   return useQuery({
     queryKey: ['forecasts', 'kept', resultId],
@@ -77,6 +77,7 @@ export function useKept(resultId: string, { forecast }: TaskDiscoveryEntry) {
       const query = { include: 'actuals', before: String(labels) } as const;
       return (await call(dataProcessing.result, { params: { result_id: resultId }, query })).data;
     },
+    enabled,
     placeholderData: keepPreviousData,
     refetchInterval: keptPeriodMs,
   });

@@ -14,18 +14,20 @@ const words = forecastWords.result;
 const FanChart = lazy(() => import('./fan-chart.tsx'));
 
 interface ResultParts {
+  /** Whether it was just run, or issued earlier and kept. */
+  readonly origin: 'run' | 'issued';
   readonly derived: DerivedData;
   /** The recorded value of each point, null before it is recorded. Without it, no recorded values are shown. */
-  readonly actuals?: readonly RecordedValue[];
+  readonly actuals?: readonly RecordedValue[] | undefined;
   /** Recorded values before the first point. */
   readonly before?: readonly RecordedValue[] | undefined;
 }
 
-export function ForecastResult({ derived, actuals, before }: ResultParts) {
+export function ForecastResult({ origin, derived, actuals, before }: ResultParts) {
   const [asTable, setAsTable] = useState(false);
   const { fallback, data } = derived;
   return (
-    <div data-testid={actuals === undefined ? 'result' : 'issued'} data-status={derived.processing_status}>
+    <div data-testid={origin === 'run' ? 'result' : 'issued'} data-status={derived.processing_status}>
       <Group mb="sm">
         <Tag tone={derived.processing_status === 'produced' ? 'good' : 'warn'}>{words[derived.processing_status]}</Tag>
         <Expiry at={derived.expires_at} />

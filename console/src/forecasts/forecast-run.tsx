@@ -3,6 +3,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../../src/api/client.ts';
+import type { DerivedData } from '../../../src/api/processing.ts';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
 import { nowMs } from '../clock.ts';
 import { shownDuration } from '../parts/number.ts';
@@ -13,7 +14,7 @@ import { mayManage } from '../session/token.ts';
 import { forecastWords } from '../strings/forecasts.ts';
 import { t } from '../strings/index.ts';
 import { cutOf, latestCut, quantilesOf } from './as-of.ts';
-import { issuedKey, runForecast } from './forecast-queries.ts';
+import { issuedKey, runForecast, useIssued, useKept } from './forecast-queries.ts';
 import { ForecastRefusal } from './forecast-refusal.tsx';
 import { ForecastResult } from './forecast-result.tsx';
 import classes from './forecasts.module.css';
@@ -72,10 +73,19 @@ export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
       <TaskFacts entry={entry} />
       {mayRun ? <RunFields entry={entry} form={form} /> : <Notice tone="info">{words.run.needsRole}</Notice>}
       {run.isError && !asking && <ForecastRefusal error={run.error} />}
-      {run.data !== undefined && !run.isPending && <ForecastResult derived={run.data} />}
+      {run.data !== undefined && !run.isPending && <RunResult entry={entry} derived={run.data} />}
       <ConfirmRun processor={entry.processor_id} asking={asking} onClose={() => setAsking(false)} onConfirm={confirm} />
     </section>
   );
+}
+
+/** With the day before it and what happens since, where the site keeps its forecasts. */
+function RunResult({ entry, derived }: { entry: TaskDiscoveryEntry; derived: DerivedData }) {
+  const issued = useIssued(entry, 0);
+  const kept = useKept(derived.result_id, entry, issued.data?.entry?.result_id === derived.result_id);
+  const recorded = kept.data?.derived?.result_id === derived.result_id ? kept.data : undefined;
+  const { actuals, before } = recorded ?? {};
+  return <ForecastResult origin="run" derived={derived} actuals={actuals} before={before} />;
 }
 
 interface FieldsParts {

@@ -57,5 +57,5 @@ function KeptResult({ entry, resultId }: { entry: TaskDiscoveryEntry; resultId: 
   if (kept.isError) return <Failure error={kept.error} />;
   const { derived, actuals, before } = kept.data ?? {};
   if (derived === undefined || derived === null) return <div className={classes['chart']} />;
-  return <ForecastResult derived={derived} actuals={actuals ?? []} before={before} />;
+  return <ForecastResult origin="issued" derived={derived} actuals={actuals ?? []} before={before} />;
 }
