@@ -9,7 +9,7 @@ import { atOnce, type Steps } from '../base/turns.ts';
 import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { CommandSource } from '../site/command-port.ts';
 import { createSnapshot } from '../site/snapshot.ts';
-import { compileExpression, type ExpressionScope, type Frame, type Run, slotOf } from './expression/compile.ts';
+import { compileExpression, type ExpressionScope, type Frame, folded, type Run, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
 import { settledFunctions } from './expression/stateful.ts';
 import { reachableFrom } from './graph.ts';
@@ -282,7 +282,7 @@ class Binding {
   }
 
   #expression(text: string, scope: ExpressionScope): Run {
-    return compileExpression(this.#parsed(text), scope);
+    return compileExpression(folded(this.#parsed(text), scope), scope);
   }
 
   #targets(node: NodeParts, output: string): number[] {
@@ -334,7 +334,7 @@ class Binding {
   }
 
   #write(write: Write, nodeId: string, scope: ExpressionScope): CompiledWrite {
-    const root = typeof write.value === 'number' ? numberNode(write.value) : this.#parsed(write.value);
+    const root = typeof write.value === 'number' ? numberNode(write.value) : folded(this.#parsed(write.value), scope);
     const slot = slotOf(root, scope) ?? -1;
     const latest = { asked: Number.NaN, settled: null };
     return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope), latest };
@@ -368,6 +368,10 @@ class Binding {
         return this.#catalogue.timezone;
       },
       variable: (name) => this.#variable(name, position),
+      parameter: (name) => {
+        const bound = this.#variable(name, position);
+        return typeof bound === 'number' ? this.#parameters.get(bound) : undefined;
+      },
       constant: (value) => this.#constant(value),
       site: ownSite,
       ownSite,

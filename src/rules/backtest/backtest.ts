@@ -69,8 +69,7 @@ export class Backtest {
   readonly #baseline: Simulation | PlantRun | null;
   readonly #simulations: readonly (Simulation | PlantRun)[];
   readonly #recordedPlant: RecordedPlant | null;
-  /** By point index; empty for points that the candidate does not use. */
-  readonly #coverage: PointCoverage[] = [];
+  readonly #coverage: PointCoverage;
 
   constructor(parts: RuleBacktestParts) {
     this.#parts = parts;
@@ -107,10 +106,8 @@ export class Backtest {
     this.#simulations = [this.#candidate, ...(this.#baseline === null ? [] : [this.#baseline])];
     const { plant } = parts;
     this.#recordedPlant = plant === null ? null : new RecordedPlant({ plant, catalogue, recordIntervalMs });
-    for (const index of usedPoints(candidate)) {
-      const standsMs = recordIntervalMs + (catalogue.points[index]?.maxAgeMs ?? 0);
-      this.#coverage[index] = new PointCoverage(fromMs, toMs, standsMs);
-    }
+    const standsMs = catalogue.points.map(({ maxAgeMs }) => recordIntervalMs + maxAgeMs);
+    this.#coverage = new PointCoverage(fromMs, toMs, standsMs);
   }
 
   /** Points whose recorded values are wanted. */
@@ -128,7 +125,7 @@ export class Backtest {
     this.#divergence?.settle(atMs);
     this.#check?.take(atMs, values);
     this.#recordedPlant?.take(atMs, values);
-    for (const { index, value } of values) this.#coverage[index]?.take(atMs, Number.isFinite(value));
+    this.#coverage.take(atMs, values);
     return this.#isWithin();
   }
 
@@ -143,10 +140,10 @@ export class Backtest {
     this.runUntil(toMs);
     const warmAtMs = this.#candidate.warmAtMs();
     const { isThinned, ...totals } = this.#report.totals(pointsMax);
-    const coverage = [...usedPoints(candidate)].flatMap((index) => {
-      const covered = this.#coverage[index]?.end();
-      return covered === undefined ? [] : [{ point: pointName(catalogue, index), ...covered }];
-    });
+    const coverage = [...usedPoints(candidate)].map((index) => ({
+      point: pointName(catalogue, index),
+      ...this.#coverage.end(index),
+    }));
     const functions = functionsWithMemory(candidate.compiled);
     const plant = this.#plantResult();
     const notes = [

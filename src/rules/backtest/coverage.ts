@@ -1,5 +1,6 @@
-/** How much of a window a point's recorded values cover, and how often they leave a gap [rules §10.1]. */
+/** How much of a window the recorded values of points cover, and how often they leave a gap [rules §10.1]. */
 import type { SiteCatalogue } from '../../site/catalogue.ts';
+import type { SampledValue } from './simulation.ts';
 
 /** A point as answers name it, such as `4:M:1`. */
 export function pointName({ points }: SiteCatalogue, index: number): string {
@@ -13,42 +14,52 @@ export interface Coverage {
   readonly gaps: number;
 }
 
+/** Of all points side by side: a window holds millions of values. */
 export class PointCoverage {
   readonly #fromMs: number;
   readonly #toMs: number;
-  /** How long a value is valid without another one. */
-  readonly #standsMs: number;
-  #coveredMs = 0;
-  #gaps = 0;
+  /** By point: how long a value is valid without another one. */
+  readonly #standsMs: Float64Array;
+  readonly #coveredMs: Float64Array;
+  readonly #gaps: Uint32Array;
   /** Up to here the window is covered, or known not to be. */
-  #knownMs: number;
+  readonly #knownMs: Float64Array;
   /** How long the last value is valid; minus infinity where it was not usable. */
-  #validUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #validUntilMs: Float64Array;
 
-  constructor(fromMs: number, toMs: number, standsMs: number) {
+  /** `standsMs`: by point index. */
+  constructor(fromMs: number, toMs: number, standsMs: readonly number[]) {
     this.#fromMs = fromMs;
     this.#toMs = toMs;
-    this.#standsMs = standsMs;
-    this.#knownMs = fromMs;
+    this.#standsMs = Float64Array.from(standsMs);
+    this.#coveredMs = new Float64Array(standsMs.length);
+    this.#gaps = new Uint32Array(standsMs.length);
+    this.#knownMs = new Float64Array(standsMs.length).fill(fromMs);
+    this.#validUntilMs = new Float64Array(standsMs.length).fill(Number.NEGATIVE_INFINITY);
   }
 
-  take(atMs: number, isUsable: boolean): void {
-    this.#until(atMs);
-    this.#validUntilMs = isUsable ? atMs + this.#standsMs : Number.NEGATIVE_INFINITY;
+  take(atMs: number, values: readonly SampledValue[]): void {
+    for (let at = 0; at < values.length; at++) {
+      const { index, value } = values[at] as SampledValue;
+      this.#until(index, atMs);
+      const isUsable = value - value === 0;
+      this.#validUntilMs[index] = isUsable ? atMs + (this.#standsMs[index] as number) : Number.NEGATIVE_INFINITY;
+    }
   }
 
-  end(): Coverage {
-    this.#until(this.#toMs);
+  end(index: number): Coverage {
+    this.#until(index, this.#toMs);
     const widthMs = this.#toMs - this.#fromMs;
-    return { ratio: widthMs <= 0 ? 0 : this.#coveredMs / widthMs, gaps: this.#gaps };
+    return { ratio: widthMs <= 0 ? 0 : (this.#coveredMs[index] ?? 0) / widthMs, gaps: this.#gaps[index] ?? 0 };
   }
 
-  #until(atMs: number): void {
+  #until(index: number, atMs: number): void {
     const endMs = Math.min(atMs, this.#toMs);
-    if (endMs <= this.#knownMs) return;
-    const coveredMs = Math.max(0, Math.min(this.#validUntilMs, endMs) - this.#knownMs);
-    this.#coveredMs += coveredMs;
-    if (coveredMs < endMs - this.#knownMs) this.#gaps++;
-    this.#knownMs = endMs;
+    const knownMs = this.#knownMs[index] as number;
+    if (endMs <= knownMs) return;
+    const coveredMs = Math.max(0, Math.min(this.#validUntilMs[index] as number, endMs) - knownMs);
+    this.#coveredMs[index] = (this.#coveredMs[index] as number) + coveredMs;
+    if (coveredMs < endMs - knownMs) this.#gaps[index] = (this.#gaps[index] as number) + 1;
+    this.#knownMs[index] = endMs;
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { hourOfDay, localMs, monthOf, weekdayOf } from '../../site/local-time.ts';
-import type { Snapshot } from '../../site/snapshot.ts';
+import { createSnapshot, type Snapshot } from '../../site/snapshot.ts';
 import { type ClockName, functionTable, type PureName, pureFunctions, type StatefulName } from './function-table.ts';
 import type { BinaryOperator, ExpressionNode } from './parse.ts';
 import { type SiteState, statefulFunctions } from './stateful.ts';
@@ -32,12 +32,73 @@ export interface ExpressionScope {
   clock(): string;
   /** The slot that a name stands for, or what finds its value where that depends on the path taken. */
   variable(name: string): number | Run;
+  /** The value of a name that has the same one in every run; undefined for others. */
+  parameter(name: string): number | undefined;
   /** The slot of a constant. */
   constant(value: number): number;
   /** Registers a call site and returns its number. */
   site(name: StatefulName): number;
   /** Adds work to be done when the node runs, before its expressions. */
   before(advance: (frame: Frame) => void): void;
+}
+
+/**
+ * The expression with each part that is made of numbers and parameters alone as one number. A part whose value is not finite stays, to
+ * fail in the run; one with a call site stays too.
+ */
+export function folded(node: ExpressionNode, scope: ExpressionScope): ExpressionNode {
+  const fold = (part: ExpressionNode): ExpressionNode => folded(part, scope);
+  switch (node.kind) {
+    case 'number':
+    case 'variable':
+      return node;
+    case 'unary': {
+      const operand = fold(node.operand);
+      return valued({ ...node, operand }, [operand], scope);
+    }
+    case 'binary': {
+      const [left, right] = [fold(node.left), fold(node.right)];
+      return valued({ ...node, left, right }, [left, right], scope);
+    }
+    case 'choice': {
+      const [condition, then, otherwise] = [fold(node.condition), fold(node.then), fold(node.otherwise)];
+      return valued({ ...node, condition, then, otherwise }, [condition, then, otherwise], scope);
+    }
+    case 'call': {
+      const args = node.args.map(fold);
+      const call = { ...node, args };
+      return functionTable[node.name].kind === 'pure' ? valued(call, args, scope) : call;
+    }
+  }
+}
+
+/** The value of `node` in its place, where those of its parts are known. */
+function valued(node: ExpressionNode, parts: readonly ExpressionNode[], scope: ExpressionScope): ExpressionNode {
+  const isKnown = parts.every(
+    (part) => part.kind === 'number' || (part.kind === 'variable' && scope.parameter(part.name) !== undefined),
+  );
+  if (!isKnown) return node;
+  const values: number[] = [];
+  const slotFor = (value: number): number => values.push(value) - 1;
+  const variable = (name: string): number => slotFor(scope.parameter(name) ?? Number.NaN);
+  const run = compileExpression(node, { ...scope, variable, constant: slotFor });
+  const frame = frameOf(values);
+  const value = run(frame);
+  // A constant keeps no minus zero.
+  return frame.notFinite || Object.is(value, -0) ? node : { kind: 'number', value };
+}
+
+function frameOf(values: readonly number[]): Frame {
+  return {
+    snapshot: createSnapshot(0),
+    slots: Float64Array.from(values),
+    run: 0,
+    reached: new Uint32Array(),
+    calls: new Float64Array(),
+    sites: [],
+    gapMs: 0,
+    notFinite: false,
+  };
 }
 
 export function compileExpression(node: ExpressionNode, scope: ExpressionScope): Run {
@@ -51,6 +112,8 @@ export function compileExpression(node: ExpressionNode, scope: ExpressionScope):
       return typeof bound === 'number' ? (frame) => frame.slots[bound] as number : bound;
     }
     case 'unary': {
+      const slot = slotOf(node.operand, scope);
+      if (slot !== undefined && node.operator === '-') return ({ slots }) => -(slots[slot] as number);
       const operand = compileExpression(node.operand, scope);
       return node.operator === '-' ? (frame) => -operand(frame) : (frame) => (operand(frame) === 0 ? 1 : 0);
     }
@@ -160,10 +223,13 @@ function checked(frame: Frame, value: number): number {
 function compileCall(node: ExpressionNode & { kind: 'call' }, scope: ExpressionScope): Run {
   const { name } = node;
   if (name === 'if') throw new Error('if is parsed into a choice');
-  const args = node.args.map((argument) => compileExpression(argument, scope));
-  const kind = functionTable[name].kind;
+  const { kind } = functionTable[name];
   if (kind === 'clock') return compileClock(name as ClockName, scope.clock());
-  return kind === 'stateful' ? compileStateful(name as StatefulName, args, scope) : compilePure(name as PureName, args);
+  if (kind === 'stateful') return compileStateful(name as StatefulName, node.args, scope);
+  return compilePure(
+    name as PureName,
+    node.args.map((argument) => compileExpression(argument, scope)),
+  );
 }
 
 function compilePure(name: PureName, args: readonly Run[]): Run {
@@ -195,15 +261,16 @@ function compileClock(name: ClockName, timezone: string): Run {
 }
 
 /** A stateful call is carried out before the node's expressions; the expression only reads its result. */
-function compileStateful(name: StatefulName, args: readonly Run[], scope: ExpressionScope): Run {
+function compileStateful(name: StatefulName, args: readonly ExpressionNode[], scope: ExpressionScope): Run {
   const advance = statefulFunctions[name];
+  // Arguments first: call sites among them advance before this one.
+  const inputs = args.map((argument) => slotOf(argument, scope) ?? compileExpression(argument, scope));
   const site = scope.site(name);
   const values = new Float64Array(args.length);
   scope.before((frame) => {
     for (let index = 0; index < values.length; index++) {
-      const run = args[index];
-      if (run === undefined) throw new Error('arguments changed');
-      values[index] = run(frame);
+      const input = inputs[index] as number | Run;
+      values[index] = typeof input === 'number' ? (frame.slots[input] as number) : input(frame);
     }
     // A memory must not swallow a number that is none: the run ends as failed and the memory stays.
     frame.calls[site] = Number.NaN;

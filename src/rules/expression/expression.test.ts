@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testSnapshot } from '../../testing/site-builder.ts';
-import { compileExpression, type ExpressionScope, type Frame } from './compile.ts';
+import { compileExpression, type ExpressionScope, type Frame, folded } from './compile.ts';
 import { type ExpressionNode, expressionLimits, parseExpression } from './parse.ts';
 import type { SiteState } from './stateful.ts';
 
-/** Compiles `text` over variables a, b, c and runs it on successive rows of values and times. */
-function runner(text: string, gapMs = 5000) {
+/**
+ * Compiles `text` over variables a, b, c and runs it on successive rows of values and times. Parameters are those of the variables that
+ * are known when it is compiled.
+ */
+function runner(text: string, gapMs = 5000, parameters: Readonly<Record<string, number>> = {}) {
   const parsed = parseExpression(text);
   if (!parsed.ok) throw new Error(parsed.issue.message);
   const sites: SiteState[] = [];
@@ -15,11 +18,12 @@ function runner(text: string, gapMs = 5000) {
   const scope: ExpressionScope = {
     clock: () => 'Europe/Amsterdam',
     variable: (name) => ['a', 'b', 'c'].indexOf(name),
+    parameter: (name) => parameters[name],
     constant: (value) => constants.push(value) + 2,
     site: () => sites.push([]) - 1,
     before: (advance) => void before.push(advance),
   };
-  const run = compileExpression(parsed.expression.root, scope);
+  const run = compileExpression(folded(parsed.expression.root, scope), scope);
   const frame: Frame = {
     snapshot: testSnapshot([]),
     slots: Float64Array.of(0, 0, 0, ...constants),
@@ -177,10 +181,28 @@ describe('compiled against naive', () => {
           if (!parsed.ok) throw new Error(parsed.issue.message);
           const result = evaluate(text, a, b, c);
           if (result !== 'not-finite') expect(result === naive(parsed.expression.root, { a, b, c })).toBe(true);
+          // Parameters change nothing but when a part is computed.
+          for (const parameters of [{ c }, { b, c }, { a, b, c }])
+            expect(runner(text, 5000, parameters)([a, b, c])).toEqual(result);
         },
       ),
       { numRuns: 500 },
     );
+  });
+
+  test('what numbers and parameters alone make is one number; what has no finite value, or a memory, is left to the run', () => {
+    const scope = { parameter: (name: string) => (name === 'c' ? 3 : undefined) } as ExpressionScope;
+    const foldedText = (text: string): ExpressionNode => {
+      const parsed = parseExpression(text);
+      if (!parsed.ok) throw new Error(parsed.issue.message);
+      return folded(parsed.expression.root, scope);
+    };
+    expect(foldedText('-(c + 2)')).toEqual({ kind: 'number', value: -5 });
+    expect(foldedText('clamp(c * 10, 0, c ? 20 : 5) + (1 < 2)')).toEqual({ kind: 'number', value: 21 });
+    expect(foldedText('a + c * 2')).toMatchObject({ left: { name: 'a' }, right: { kind: 'number', value: 6 } });
+    for (const text of ['1 / (c - 3)', 'moving_avg(c, 2)', 'weekday()', '-(c - 3)', '0 && moving_avg(a, 2)'])
+      expect(foldedText(text).kind, text).not.toBe('number');
+    expect(foldedText('c')).toEqual({ kind: 'variable', name: 'c' });
   });
 });
 
