@@ -25,22 +25,41 @@ export async function eachMoment(
     for (const each of series) await each.load();
     const values: SampledValue[] = [];
     for (;;) {
-      let atMs = Number.POSITIVE_INFINITY;
-      for (let at = 0; at < series.length; at++) atMs = Math.min(atMs, (series[at] as PointValues).nextMs);
-      if (atMs >= window.toMs) return true;
-      let count = 0;
-      for (let at = 0; at < series.length; at++) {
-        const each = series[at] as PointValues;
-        if (each.nextMs !== atMs) continue;
-        values[count++] = each.take();
-        if (!each.step()) await each.load();
-      }
-      // To empty the list each time would cost as much as filling it.
-      if (values.length > count) values.length = count;
-      if (!take(atMs, values)) return false;
+      const next = takeMoments(series, values, window.toMs, take);
+      if (typeof next === 'boolean') return next;
+      await next.load();
     }
   } finally {
     for (const each of series) await each.close();
+  }
+}
+
+/**
+ * Gives moments to `take` until it answers false, until the end, which is true, or until a point has none of its values in memory any
+ * more, with that point. A loop that is entered only once would be compiled from what its first moments showed.
+ */
+function takeMoments(
+  series: readonly PointValues[],
+  values: SampledValue[],
+  toMs: number,
+  take: (atMs: number, values: readonly SampledValue[]) => boolean,
+): boolean | PointValues {
+  for (;;) {
+    let atMs = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < series.length; at++) {
+      const each = series[at] as PointValues;
+      if (each.isUsedUp) return each;
+      atMs = Math.min(atMs, each.nextMs);
+    }
+    if (atMs >= toMs) return true;
+    let count = 0;
+    for (let at = 0; at < series.length; at++) {
+      const each = series[at] as PointValues;
+      if (each.nextMs === atMs) values[count++] = each.take();
+    }
+    // To empty the list each time would cost as much as filling it.
+    if (values.length > count) values.length = count;
+    if (!take(atMs, values)) return false;
   }
 }
 
@@ -51,6 +70,8 @@ class PointValues {
   #at = 0;
   /** When the next value was recorded; infinity behind the last one. */
   nextMs = Number.POSITIVE_INFINITY;
+  /** The next value has to be loaded. */
+  isUsedUp = false;
 
   constructor(historian: Pick<Historian, 'readings'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
     const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
@@ -61,34 +82,30 @@ class PointValues {
     this.#portions = historian.readings({ series, fromMs: sinceMs, toMs });
   }
 
-  /** The next value, in an object that the value after it is put into. */
+  /** The next value, in an object that the value after it is put into; goes to that one. */
   take(): SampledValue {
     const taken = this.#taken;
+    const { eventMs, values, quality } = this.#readings;
     taken.atMs = this.nextMs;
-    taken.value = this.#readings.values[this.#at] ?? Number.NaN;
-    taken.isUncertain = this.#readings.quality[this.#at] === recordedQuality.uncertain;
+    taken.value = values[this.#at] as number;
+    taken.isUncertain = quality[this.#at] === recordedQuality.uncertain;
+    this.#at++;
+    if (this.#at < eventMs.length) this.nextMs = eventMs[this.#at] as number;
+    else this.isUsedUp = true;
     return taken;
-  }
-
-  /** Goes to the one after it; false when it is not there yet. */
-  step(): boolean {
-    const { eventMs } = this.#readings;
-    if (++this.#at >= eventMs.length) return false;
-    this.nextMs = eventMs[this.#at] ?? Number.NaN;
-    return true;
   }
 
   /** Reads the next portion and goes to its first value. */
   async load(): Promise<void> {
-    do {
+    this.isUsedUp = false;
+    this.#at = 0;
+    this.nextMs = Number.POSITIVE_INFINITY;
+    while (this.nextMs === Number.POSITIVE_INFINITY) {
       const portion = await this.#portions.next();
-      if (portion.done === true) {
-        this.nextMs = Number.POSITIVE_INFINITY;
-        return;
-      }
+      if (portion.done === true) return;
       this.#readings = portion.value;
-      this.#at = -1;
-    } while (!this.step());
+      this.nextMs = portion.value.eventMs[0] ?? Number.POSITIVE_INFINITY;
+    }
   }
 
   async close(): Promise<void> {
