@@ -88,7 +88,8 @@ class WindowCells implements WindowAccumulator {
 
   addBlock(block: RowBlock, from: number, to: number, knownAtMs: number, span: Span): void {
     const { eventMs } = block;
-    const [values, ingestedMs, codes, sinceMs] = [block.values(), block.ingestedMs(), block.quality(), block.sinceMs()];
+    const [values, codes, sinceMs] = [block.values(), block.quality(), block.sinceMs()];
+    const ingestedMs = this.#isIngestionAsked(block, knownAtMs) ? block.ingestedMs() : null;
     let index = -1;
     let cellEndMs = Number.NEGATIVE_INFINITY;
     for (let place = from, end = from; place < to; place = end) {
@@ -100,14 +101,21 @@ class WindowCells implements WindowAccumulator {
           index = this.#indexOf(atMs);
           cellEndMs = this.#endOf(index);
         }
-        if ((ingestedMs[place] as number) <= knownAtMs)
-          this.#addSingle(index, atMs, values[place] as number, ingestedMs[place] as number, codes[place] as number);
+        const ingested = ingestedMs === null ? atMs : (ingestedMs[place] as number);
+        if (ingested <= knownAtMs)
+          this.#addSingle(index, atMs, values[place] as number, ingested, codes[place] as number);
         continue;
       }
       const rows: RawRow[] = [];
-      for (; place < end; place++) if ((ingestedMs[place] as number) <= knownAtMs) rows.push(block.row(place));
+      for (; place < end; place++)
+        if (ingestedMs === null || (ingestedMs[place] as number) <= knownAtMs) rows.push(block.row(place));
       if (rows.length > 0) this.addInstant(atMs, rows, span);
     }
+  }
+
+  /** Whether it matters when single rows of the block were ingested: not where all were, soon after they were observed. */
+  #isIngestionAsked({ sameDelayMs }: RowBlock, knownAtMs: number): boolean {
+    return sameDelayMs === null || -sameDelayMs > this.#maxSourceSkewMs || knownAtMs < Number.MAX_SAFE_INTEGER;
   }
 
   /** The one row of an instant, with one observation: most rows are that, and no object is made of them. `value`: NaN without one. */

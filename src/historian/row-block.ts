@@ -103,13 +103,22 @@ export class RowBlock {
 
   /** NaN where a row has no value. */
   values(): Float64Array {
-    this.#values ??= this.#whole(valueColumn);
+    if (this.#values === undefined) {
+      const values = this.#column(valueColumn);
+      const isWhole = values instanceof Float64Array && values.length === this.count;
+      this.#values = isWhole ? values : this.#whole(valueColumn);
+    }
     return this.#values;
   }
 
   quality(): Uint8Array {
     this.#quality ??= Uint8Array.from(this.#whole(qualityColumn));
     return this.#quality;
+  }
+
+  /** How long before its ingestion each row was observed; null where they differ. */
+  get sameDelayMs(): number | null {
+    return this.#same(ingestedColumn);
   }
 
   ingestedMs(): Float64Array {
