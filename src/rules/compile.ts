@@ -11,7 +11,7 @@ import type { CommandSource } from '../site/command-port.ts';
 import { createSnapshot } from '../site/snapshot.ts';
 import { compileExpression, type ExpressionScope, type Frame, folded, type Run, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
-import { settledFunctions } from './expression/stateful.ts';
+import { idempotentFunctions } from './expression/stateful.ts';
 import { reachableFrom } from './graph.ts';
 import { type NodeType, nodeKind, type TopologyNode } from './node/index.ts';
 import type { Computed } from './node/kind.ts';
@@ -262,7 +262,7 @@ class Binding {
       type: node.type,
       prepares,
       isIdle: !prepares && branches.length + writes.length === 0,
-      isSteady: !this.#readsClock && this.sites.slice(earlierSites).every(({ kind }) => settledFunctions.has(kind)),
+      isSteady: !this.#readsClock && this.sites.slice(earlierSites).every(({ kind }) => idempotentFunctions.has(kind)),
       reads,
       parameters,
       assignments,

@@ -12,8 +12,8 @@ export type Advance = (state: SiteState, args: Float64Array, nowMs: number, gapM
 
 const notANumber = Number.NaN;
 
-/** Functions that remember nothing new, and give what they gave, when they are called again with the same arguments. */
-export const settledFunctions: ReadonlySet<string> = new Set<StatefulName>(['hysteresis']);
+/** Called again with the same arguments, they give the same and remember nothing new. */
+export const idempotentFunctions: ReadonlySet<string> = new Set<StatefulName>(['hysteresis']);
 
 /** Layout of the states, by function: see the first lines of each. Position 0 of timed ones is the last run. */
 export const statefulFunctions: { readonly [N in StatefulName]: Advance } = {
