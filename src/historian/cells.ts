@@ -68,21 +68,12 @@ class WindowCells implements WindowAccumulator {
     let newest: RawRow | undefined;
     let standing = 0;
     for (const row of rows) {
-      if (eventMs - row.ingestedMs > this.#maxSourceSkewMs) {
-        this.#skewedRows++;
-        this.#skewedSpan = widened(this.#skewedSpan, eventMs);
-        continue;
-      }
+      if (this.#isSkewed(eventMs, row.ingestedMs)) continue;
       standing++;
       if (newest === undefined || row.ingestedMs >= newest.ingestedMs) newest = row;
     }
     if (standing > 1) this.#firstDuplicateMs = Math.min(this.#firstDuplicateMs, eventMs);
-    if (newest === undefined || newest.value === null) return;
-    if (this.#range !== undefined && !rowInRange(newest.value, this.#range)) {
-      this.#outOfRangeRows++;
-      this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
-      return;
-    }
+    if (newest === undefined || newest.value === null || this.#isOutOfRange(eventMs, newest.value)) return;
     this.#addObservations(eventMs, newest, newest.value, span);
   }
 
@@ -113,26 +104,32 @@ class WindowCells implements WindowAccumulator {
     }
   }
 
-  /** Whether it matters when single rows of the block were ingested: not where all were, soon after they were observed. */
+  /** Whether ingestion times must be checked row by row: not if all rows have one delay that is acceptable. */
   #isIngestionAsked({ sameDelayMs }: RowBlock, knownAtMs: number): boolean {
     return sameDelayMs === null || -sameDelayMs > this.#maxSourceSkewMs || knownAtMs < Number.MAX_SAFE_INTEGER;
   }
 
-  /** The one row of an instant, with one observation: most rows are that, and no object is made of them. `value`: NaN without one. */
+  /** The only row of an instant, with one observation, as most rows are. No object is made of it. `value`: NaN for none. */
   #addSingle(index: number, eventMs: number, value: number, ingestedMs: number, code: number): void {
     this.#rowCount++;
-    if (eventMs - ingestedMs > this.#maxSourceSkewMs) {
-      this.#skewedRows++;
-      this.#skewedSpan = widened(this.#skewedSpan, eventMs);
-      return;
-    }
-    if (value !== value) return;
-    if (this.#range !== undefined && !rowInRange(value, this.#range)) {
-      this.#outOfRangeRows++;
-      this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
-      return;
-    }
+    if (this.#isSkewed(eventMs, ingestedMs) || Number.isNaN(value) || this.#isOutOfRange(eventMs, value)) return;
     this.#add(index, eventMs, value, 1, code);
+  }
+
+  /** Counts a row from the future, which does not participate. */
+  #isSkewed(eventMs: number, ingestedMs: number): boolean {
+    if (eventMs - ingestedMs <= this.#maxSourceSkewMs) return false;
+    this.#skewedRows++;
+    this.#skewedSpan = widened(this.#skewedSpan, eventMs);
+    return true;
+  }
+
+  /** Counts a value outside the range, which does not participate. */
+  #isOutOfRange(eventMs: number, value: number): boolean {
+    if (this.#range === undefined || rowInRange(value, this.#range)) return false;
+    this.#outOfRangeRows++;
+    this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
+    return true;
   }
 
   addReach(eventMs: number, row: RawRow, span: Span): void {

@@ -273,7 +273,7 @@ test('rows of a file of before get their blocks bit by bit, as rows are added', 
   await expectSame();
 });
 
-test('what one transaction copies is bounded for all its series together; what is left comes with the next ones', () => {
+test('a transaction copies a bounded number of rows over all series, and the next ones copy the rest', () => {
   const other = { instance: 3, point: 1 };
   const quarters = [0, 1, 2].flatMap((quarter) =>
     [1, 2, 3, 4].flatMap((second) => {
@@ -360,6 +360,15 @@ test('a row that loses observations to a deletion in another quarter hour loses 
       .at(-1)
       ?.rows.find(({ value }) => value === 7)?.observations?.sinceMs,
   ).toBe(baseMs + 1999);
+});
+
+test.each([15, 16, 17, 24])('a read over %i blocks, which come 16 at a time', async (count) => {
+  const quarters = Array.from({ length: count + 1 }, (_, quarter) =>
+    [1, 2, 3, 4].map((second) => row(quarter * quarterMs + second * 1000, second)),
+  );
+  store.append(quarters.flat(), {});
+  expect(blocks()).toHaveLength(count);
+  await expectSame();
 });
 
 test('what the product stores: blocks of at least 512 rows, one value a second and one a minute', async () => {

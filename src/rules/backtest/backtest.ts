@@ -186,11 +186,11 @@ export class Backtest {
 
   #simulation(
     { scheduled, compiled }: RunnableRule,
-    { onRun, onRepeated }: Pick<SimulationParts, 'onRun' | 'onRepeated'>,
+    { onRun, onRepeated }: Required<Pick<SimulationParts, 'onRun' | 'onRepeated'>>,
   ): Simulation | PlantRun {
     const { catalogue, limits, recordIntervalMs, plant, fromMs, toMs, pointsMax } = this.#parts;
     const parts = { scheduled, compiled, catalogue, limits, recordIntervalMs, fromMs, onRun };
-    if (plant === null) return new Simulation({ ...parts, ...(onRepeated !== undefined && { onRepeated }) });
+    if (plant === null) return new Simulation({ ...parts, onRepeated });
     // Its meters change from step to step.
     return new PlantRun({ ...parts, plant, stepMs: limits.plant_step_ms, toMs, pointsMax });
   }
