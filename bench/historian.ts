@@ -1,7 +1,7 @@
 /**
  * The read behind a frame [data-processing §4.2]: 28 days of quarter hours, three series of one-minute values, in a store of
- * ten million rows, with rollups, without them, and row by row. Then what recording costs: rows stored a second, and how late a 10 ms tick of
- * the main thread comes while the recorder's thread stores and while windows are read beside it.
+ * ten million rows, with rollups, without them, and row by row. Then what recording costs: rows stored a second, and how late a 10 ms
+ * tick of the main thread comes while the recorder's thread stores and while windows are read beside it.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';

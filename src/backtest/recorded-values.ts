@@ -35,8 +35,8 @@ export async function eachMoment(
 }
 
 /**
- * Gives moments to `take` until it answers false, until the end, which is true, or until a point has none of its values in memory any
- * more, with that point. A loop that is entered only once would be compiled from what its first moments showed.
+ * Gives moments to `take`. Returns false if `take` does, true at the end, or a point whose next values must be loaded. V8 compiles a loop
+ * that is entered only once from its first moments; this one is entered with each portion.
  */
 function takeMoments(
   series: readonly PointValues[],

@@ -16,7 +16,7 @@ export interface ObservedRow {
   readonly observations?: Observations;
 }
 
-/** A row as it was stored, of an instant that is known. */
+/** A stored row without its event time. */
 export interface RawRow {
   readonly ingestedMs: number;
   readonly value: number | null;

@@ -26,7 +26,7 @@ export async function* readReadings(
   { series, fromMs, toMs }: ReadingsRequest,
 ): AsyncIterableIterator<Readings> {
   const asked = seriesAsked(series);
-  // Both ends of what is asked for belong to it.
+  // Both ends are inclusive.
   for await (const { span, block } of rowParts(source, asked, { afterMs: fromMs - 1, throughMs: toMs })) {
     if (block === null) yield* rowReadings(source, asked, span);
     else yield* blockReadings(block, span);

@@ -1,6 +1,6 @@
 /**
- * Rows of one series as a block of columns (docs/formats/history.md): a read of many rows takes a block in one go, where row by row
- * each would cost as much as a whole column. Each column is an array of the narrowest kind that holds its numbers exactly.
+ * A block of rows of one series, stored as columns (docs/formats/history.md), because reading rows one at a time costs SQLite far more.
+ * Each column is an array of the narrowest type that holds its numbers exactly.
  */
 import type { RawRow } from './observations.ts';
 
@@ -17,7 +17,7 @@ const [eventColumn, ingestedColumn, valueColumn, qualityColumn, observationsColu
 const columnCount = 6;
 const alignment = 8;
 
-/** By the number that stands for it in a block; a column of one and the same number holds it once. */
+/** Array types by column kind. A column of kind 0 is a single number, the same for all rows. */
 const arrays = [Float64Array, Int8Array, Int16Array, Int32Array, Float32Array, Float64Array] as const;
 const sameNumber = 0;
 const integers = [1, 2, 3] as const;
@@ -73,7 +73,7 @@ function narrowest(numbers: Float64Array<ArrayBuffer>): { readonly kind: number;
   return { kind: floats, data: numbers };
 }
 
-/** A block that is read: each column is unpacked when it is first asked for. */
+/** Reads a block. Each column is unpacked on first use. */
 export class RowBlock {
   readonly count: number;
   /** In order of time; rows of one instant stand as they were appended. */
@@ -116,7 +116,7 @@ export class RowBlock {
     return this.#quality;
   }
 
-  /** How long before its ingestion each row was observed; null where they differ. */
+  /** The delay from observation to ingestion, if it is the same for all rows; otherwise null. */
   get sameDelayMs(): number | null {
     return this.#same(ingestedColumn);
   }
@@ -126,7 +126,7 @@ export class RowBlock {
     return this.#ingestedMs;
   }
 
-  /** NaN for a row that stands for one observation at its own time; null where all do. */
+  /** NaN for a row with one observation, at its event time; null if all rows are like that. */
   sinceMs(): Float64Array | null {
     if (Number.isNaN(this.#same(sinceColumn))) return null;
     this.#sinceMs ??= this.#beside(sinceColumn, -1);

@@ -1,11 +1,11 @@
-/** A span of a series in parts: rows that a block holds, and those between blocks, which are read one by one. */
+/** Splits a span of a series into blocks and the rows between them, which are read one by one. */
 import type { Span } from './cells.ts';
 import { RowBlock } from './row-block.ts';
 import { blocksPortion, type SeriesName, type WindowSource } from './window-queries.ts';
 
 export interface RowPart {
   readonly span: Span;
-  /** Null where the rows are in none; it may hold rows outside the span too. */
+  /** Null for rows outside blocks. A block may also contain rows outside the span. */
   readonly block: RowBlock | null;
 }
 

@@ -45,7 +45,7 @@ export interface WindowQueries {
    * column fewer saves a third of the time.
    */
   readonly readings: NamedQuery<SeriesName | 'since' | 'through'>;
-  /** The blocks that reach into a span, at most `blocksPortion`; null where an engine has none. */
+  /** The blocks that overlap a span, at most `blocksPortion`; null for an engine without blocks. */
   readonly blocks: NamedQuery<SeriesName | 'after' | 'through'> | null;
   /** The first row after a span that stands for observations in it. */
   readonly reaching: NamedQuery<SeriesName | 'through' | 'reach' | 'known'>;
@@ -149,7 +149,7 @@ const blocksQuery: NonNullable<WindowQueries['blocks']> = {
   },
 };
 
-/** The end of the first block at or behind a moment, which is the last one that may reach before it. */
+/** The end of the first block that ends at or after a moment; later blocks begin after the moment. */
 export function lastBlockEnd(query: HistoryQueries, series: RawBuilder<number>, through: RawBuilder<number>) {
   const first = query
     .selectFrom('sample_block')

@@ -14,7 +14,7 @@ import { ordinalColumn, seriesAsked, unpackRollup, type WindowSource } from './w
 export interface ReadOptions {
   /** False reads every row: what the bench and the tests compare with. */
   readonly useRollups: boolean;
-  /** False reads rows one by one. */
+  /** False reads rows one by one. Only files have blocks. */
   readonly useBlocks: boolean;
   /** How long the newest row stands for more observations than it says: until the recorder would have written another one. */
   readonly standsMs: number;

@@ -74,10 +74,10 @@ export interface CompiledNode {
   readonly prepares: boolean;
   /** True when the node does nothing but lead on. */
   readonly isIdle: boolean;
-  /** True when it does the same again as long as the values that are read stay the same. */
+  /** True if running it again on unchanged inputs gives the same result and changes no state. */
   readonly isSteady: boolean;
   readonly reads: readonly CompiledRead[];
-  /** Their values stand in their slots from the start. */
+  /** Their slots are filled when the rule is compiled. */
   readonly parameters: readonly CompiledParameter[];
   readonly assignments: readonly CompiledAssignment[];
   /** All that the node declares: reads, parameters and assignments, in order. */

@@ -233,7 +233,7 @@ describe('[points §7] an actuator in hand', () => {
     ]) {
       const told = await waitFor(async () => {
         const { status, text } = await service.read(`/rules/${rule}/status`);
-        // While the engine takes a change up, or is started again on a machine that stood still.
+        // The engine is loading the change, or restarting.
         if (status === 503) return undefined;
         if (status !== 200) throw new Error(`status ${status}: ${text}`);
         const { reasons } = (JSON.parse(text) as { data: { reasons: { code: string }[] } }).data;

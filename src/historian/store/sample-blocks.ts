@@ -1,7 +1,7 @@
 /**
- * The blocks of a history file: copies of rows that are read many at a time (`row-block.ts`). Rows are the truth; a block that no
- * longer equals its rows is made again in the transaction that changed them. A block never reaches into the quarter hour of its
- * series' newest row, which still grows.
+ * The blocks of a history file: copies of rows for reads of many rows (`row-block.ts`). The rows are authoritative: the transaction that
+ * changes rows removes their blocks or rebuilds them. The quarter hour of a series' newest row is in no block, because it is still
+ * growing.
  */
 import { sql } from 'kysely';
 import { rollupEndMs, widestRollupMs } from '../rollup.ts';
@@ -10,11 +10,11 @@ import { lastBlockEnd, rowColumns } from '../window-queries.ts';
 import type { HistoryDatabase } from './history-database.ts';
 
 export interface BlockLimits {
-  /** A block ends with the quarter hour in which it has so many rows. */
+  /** A block ends with the quarter hour in which it reaches this many rows. */
   readonly rowsMin: number;
   /** A quarter hour with more rows is in no block: its rows are read one by one. */
   readonly rowsMax: number;
-  /** Rows that one transaction copies beyond as many as it adds; the next ones go on. */
+  /** Rows that a transaction may copy in addition to as many as it adds; the next transactions continue. */
   readonly copiedRows: number;
 }
 
@@ -37,7 +37,7 @@ interface Extent {
 interface Looked {
   /** Where its open quarter hour began. */
   readonly openMs: number;
-  /** Moments around which rows are still to be copied. */
+  /** Where rows are still to be copied. */
   readonly waitingMs: readonly number[];
 }
 
@@ -83,7 +83,7 @@ export class SampleBlocks {
     this.#statements.remove.run({ series, after: earliest, through: throughMs });
   }
 
-  /** Makes blocks around the moments, around those that wait, and where a quarter hour has closed. */
+  /** Makes blocks at these moments, where earlier transactions left off, and where a quarter hour has closed. */
   #copyAround(series: number, moments: readonly number[], openMs: number): void {
     const looked = this.#looked.get(series);
     const due = [...moments, ...(looked?.waitingMs ?? []), ...(looked?.openMs === openMs ? [] : [openMs])];
@@ -223,7 +223,7 @@ function prepare(database: HistoryDatabase) {
         rows: sql<Uint8Array>`${at.rows}`,
       }),
     ),
-    /** All that reach into the span. */
+    /** Those that overlap the span. */
     remove: database.statement(['series', 'after', 'through'], (query, at) =>
       query
         .deleteFrom('sample_block')

@@ -102,7 +102,7 @@ const fileSteps: readonly string[] = [
   DROP TABLE series;
   ALTER TABLE series_of_points RENAME TO series;
   `,
-  // Copies of rows in (after_ms, end_ms], in columns; those of before come as rows are added.
+  // Copies of rows in (after_ms, end_ms], in columns. Existing rows are copied as new ones are added.
   `
   CREATE TABLE sample_block (
     series INTEGER NOT NULL,

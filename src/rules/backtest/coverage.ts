@@ -14,7 +14,7 @@ export interface Coverage {
   readonly gaps: number;
 }
 
-/** Of all points side by side: a window holds millions of values. */
+/** Coverage of all points, in columns by point, because a window holds millions of values. */
 export class PointCoverage {
   readonly #fromMs: number;
   readonly #toMs: number;

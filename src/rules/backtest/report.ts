@@ -74,7 +74,7 @@ export class RunTotals {
     this.#rule = rule;
   }
 
-  /** `count` runs that differ in their time alone, the last one at `atMs`; they may repeat the one before. */
+  /** Adds `count` runs that differ only in their times, the last one at `atMs`. */
   add(atMs: number, { outcome, actions }: RuleRun, plan: Plan, count = 1): void {
     this.#evaluations += count;
     if (outcome !== this.#outcome) this.#ended(outcome);

@@ -52,8 +52,8 @@ export interface SimulationParts extends RunnableRule {
   /** The plan is filled again by the next run. */
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
   /**
-   * So many further runs, the last one at `lastMs`, repeat a run in everything but their time: no value has changed, and nothing that
-   * the run did depends on how often or when it is done. They are not carried out. Without it each run is.
+   * `count` further runs, the last one at `lastMs`, would repeat this run at other times: no input has changed, and its result depends
+   * neither on the time nor on earlier runs. They are not carried out. Without this callback every run is.
    */
   readonly onRepeated?: (lastMs: number, run: RuleRun, plan: Plan, count: number) => void;
 }
@@ -77,7 +77,7 @@ export class Simulation {
   /** Points that the rule reads or watches, with the time of the current row. */
   readonly #used: readonly number[];
   readonly #reads;
-  /** The last run, when the next ones repeat it as long as no value changes. */
+  /** The last run, if further ones would repeat it until a value changes. */
   #steady: RuleRun | null = null;
   /** By point index: 1 for each of them. */
   readonly #usedMask;
@@ -143,7 +143,7 @@ export class Simulation {
     if (isOwn && this.#onEvents && atMs >= this.#parts.fromMs) this.#changed(atMs, values);
   }
 
-  /** What the values of that moment, which are current by now, start at once. */
+  /** Runs the rule if the new values of that moment trigger it. */
   #changed(atMs: number, values: readonly SampledValue[]): void {
     for (const { index, value } of values)
       if (this.#usedMask[index] === 1) this.#scheduler.observe(index, value, Number.isFinite(value), atMs);

@@ -32,7 +32,7 @@ export interface ExpressionScope {
   clock(): string;
   /** The slot that a name stands for, or what finds its value where that depends on the path taken. */
   variable(name: string): number | Run;
-  /** The value of a name that has the same one in every run; undefined for others. */
+  /** The value of a parameter; undefined for any other name. */
   parameter(name: string): number | undefined;
   /** The slot of a constant. */
   constant(value: number): number;
@@ -43,8 +43,8 @@ export interface ExpressionScope {
 }
 
 /**
- * The expression with each part that is made of numbers and parameters alone as one number. A part whose value is not finite stays, to
- * fail in the run; one with a call site stays too.
+ * Constant folding: replaces each part that depends only on numbers and parameters by its value. A part without a finite value is kept,
+ * so that the run fails on it; a call with memory or a clock is kept too.
  */
 export function folded(node: ExpressionNode, scope: ExpressionScope): ExpressionNode {
   const fold = (part: ExpressionNode): ExpressionNode => folded(part, scope);
@@ -72,7 +72,7 @@ export function folded(node: ExpressionNode, scope: ExpressionScope): Expression
   }
 }
 
-/** The value of `node` in its place, where those of its parts are known. */
+/** `node`, or its value if those of its parts are known. */
 function valued(node: ExpressionNode, parts: readonly ExpressionNode[], scope: ExpressionScope): ExpressionNode {
   const isKnown = parts.every(
     (part) => part.kind === 'number' || (part.kind === 'variable' && scope.parameter(part.name) !== undefined),
@@ -84,7 +84,7 @@ function valued(node: ExpressionNode, parts: readonly ExpressionNode[], scope: E
   const run = compileExpression(node, { ...scope, variable, constant: slotFor });
   const frame = frameOf(values);
   const value = run(frame);
-  // A constant keeps no minus zero.
+  // The slot of a constant does not distinguish -0 from 0.
   return frame.notFinite || Object.is(value, -0) ? node : { kind: 'number', value };
 }
 

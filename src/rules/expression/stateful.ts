@@ -12,7 +12,7 @@ export type Advance = (state: SiteState, args: Float64Array, nowMs: number, gapM
 
 const notANumber = Number.NaN;
 
-/** Called again with the same arguments, they give the same and remember nothing new. */
+/** Calling one of these again with the same arguments gives the same result and leaves its memory as it is. */
 export const idempotentFunctions: ReadonlySet<string> = new Set<StatefulName>(['hysteresis']);
 
 /** Layout of the states, by function: see the first lines of each. Position 0 of timed ones is the last run. */
