@@ -2,7 +2,7 @@
 
 import { SeededStream } from '../base/seeded.ts';
 import type { BinnedColumns } from './binning.ts';
-import type { FittedModel, TrainingPlan } from './learning.ts';
+import { type FittedModel, rowsWhere, type TrainingPlan } from './learning.ts';
 import { growTree, leafOf, type Tree, type TreeShape } from './trees.ts';
 
 export interface BoostingShape extends TreeShape {
@@ -40,19 +40,46 @@ function boost(
   const order = rows.slice();
   const rowCount = Math.max(1, Math.round(rows.length * shape.rowShare));
   const trees: Tree[] = [];
+  const inBag = new Uint8Array(residual.length);
   for (let round = 0; round < shape.rounds; round++) {
     stream.drawInPlace(columns, columnCount);
     stream.drawInPlace(order, rowCount);
-    const bag = order.slice(0, rowCount).sort();
+    inBag.fill(0);
+    for (let place = 0; place < rowCount; place++) inBag[order[place] as number] = 1;
+    const bag = flagged(rows, inBag, rowCount);
     const own = columns.slice(0, columnCount);
     const tree = growTree({ bins: binned.bins, target: residual, rows: bag, columns: own }, shape, stream);
     for (let at = 0; at < rows.length; at++) {
       const row = rows[at] as number;
-      residual[row] = (residual[row] as number) - shape.rate * (tree.value[leafOf(tree, binned.bins, row)] as number);
+      if (inBag[row] === 0) learn(residual, row, shape.rate, tree, leafOf(tree, binned.bins, row));
+    }
+    // The rows of the bag stand in their leaves.
+    for (let leaf = 0; leaf < tree.column.length; leaf++) {
+      if ((tree.column[leaf] as number) >= 0) continue;
+      for (let at = tree.start[leaf] as number; at < (tree.end[leaf] as number); at++)
+        learn(residual, tree.rows[at] as number, shape.rate, tree, leaf);
     }
     trees.push(tree);
   }
   return { trees, rate: shape.rate };
+}
+
+/** The `count` rows whose flag is 1. */
+function flagged(rows: Int32Array, flags: Uint8Array, count: number): Int32Array {
+  // The last place takes what follows the last row that is wanted.
+  const found = new Int32Array(count + 1);
+  let next = 0;
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] as number;
+    found[next] = row;
+    next += flags[row] as number;
+  }
+  return found.subarray(0, count);
+}
+
+/** Takes what the leaf explains from the residual of a row of it. */
+function learn(residual: Float64Array, row: number, rate: number, { value }: Tree, leaf: number): void {
+  residual[row] = (residual[row] as number) - rate * (value[leaf] as number);
 }
 
 function predictOne(model: Boosted, bins: readonly Uint8Array[], row: number): number {
@@ -71,7 +98,7 @@ export function fitBoosting(
   const outOfFold = new Float64Array(plan.target.length).fill(Number.NaN);
   const folds: Boosted[] = [];
   for (let fold = 0; fold < plan.foldCount; fold++) {
-    const seen = plan.rows.filter((row) => plan.fold[row] !== fold);
+    const seen = rowsWhere(plan.rows, (row) => plan.fold[row] !== fold);
     const model = boost(binned, plan, seen, base, shape, 11 + fold);
     folds.push(model);
     for (const row of plan.rows) if (plan.fold[row] === fold) outOfFold[row] = predictOne(model, binned.bins, row);

@@ -232,16 +232,9 @@ function addCurves(sheet: Sheet, ground: Ground): void {
 const plainNames =
   /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
 
-/** The minimal columns of a linear model: with a short history, more only add noise. */
-export function plainPart(design: Design): Design {
-  const kept = design.names.flatMap((name, index) => (plainNames.test(name) || design.raw.has(name) ? [index] : []));
-  return {
-    names: kept.map((index) => design.names[index] ?? ''),
-    columns: kept.map((index) => design.columns[index] ?? new Float64Array(0)),
-    origins: kept.map((index) => design.origins[index] ?? ''),
-    hours: design.hours,
-    raw: design.raw,
-  };
+/** Places of the minimal columns of a linear model: with a short history, more only add noise. */
+export function plainColumns({ names, raw }: Design): number[] {
+  return names.flatMap((name, index) => (plainNames.test(name) || raw.has(name) ? [index] : []));
 }
 
 /** Columns for linear models: curves of the day, kinds of day, lags, and covariates with their squares. */

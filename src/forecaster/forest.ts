@@ -6,7 +6,7 @@
 
 import { SeededStream } from '../base/seeded.ts';
 import type { BinnedColumns } from './binning.ts';
-import type { TrainingPlan } from './learning.ts';
+import { rowsWhere, type TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
 import { growTree, leafOf, type Tree, type TreeShape } from './trees.ts';
 
@@ -39,7 +39,7 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
     stream.drawInPlace(present, bagged);
     const own = new Uint8Array(blocksMax);
     for (let place = 0; place < bagged; place++) own[present[place] as number] = 1;
-    const rows = plan.rows.filter((row) => own[block[row] as number] === 1);
+    const rows = rowsWhere(plan.rows, (row) => own[block[row] as number] === 1);
     const columns = Int32Array.from(binned.bins, (_, column) => column);
     const { bins } = binned;
     trees.push(growTree({ bins, target: plan.target, rows, columns }, shape, stream));
@@ -102,6 +102,8 @@ export class Neighbourhood {
   readonly #weights: Float64Array;
   readonly #neighbours: Int32Array;
   readonly #places: Int32Array;
+  /** A bit for each place, all zero between reads: read back, they are in order, in a tenth of the time of a sort. */
+  readonly #marks: Int32Array;
   #count = 0;
 
   constructor(forest: Forest) {
@@ -110,6 +112,7 @@ export class Neighbourhood {
     this.#weights = new Float64Array(target.length);
     this.#neighbours = new Int32Array(rows.length);
     this.#places = new Int32Array(rows.length);
+    this.#marks = new Int32Array((rows.length >> 5) + 1);
   }
 
   /** Finds the neighbours of `row` of `bins`; with a block, only trees whose bag does not contain it vote. */
@@ -144,12 +147,26 @@ export class Neighbourhood {
     return this.#read(of, levels);
   }
 
+  /** Places of the neighbours, ascending. */
+  #ordered(place: Int32Array): Int32Array {
+    const [marks, places] = [this.#marks, this.#places];
+    for (let at = 0; at < this.#count; at++) {
+      const own = place[this.#neighbours[at] as number] as number;
+      marks[own >> 5] = (marks[own >> 5] as number) | (1 << (own & 31));
+    }
+    let count = 0;
+    for (let word = 0; word < marks.length; word++) {
+      for (let left = marks[word] as number; left !== 0; left &= left - 1)
+        places[count++] = word * 32 + 31 - Math.clz32(left & -left);
+      marks[word] = 0;
+    }
+    return places.subarray(0, count);
+  }
+
   /** Interpolates between weighted ranks. */
   #read({ value, place, rows }: Ranking, wanted: Float64Array): Float64Array {
     const into = new Float64Array(wanted.length);
-    const places = this.#places.subarray(0, this.#count);
-    for (let at = 0; at < places.length; at++) places[at] = place[this.#neighbours[at] as number] as number;
-    places.sort();
+    const places = this.#ordered(place);
     let total = 0;
     for (let at = 0; at < places.length; at++) total += this.#weights[rows[places[at] as number] as number] as number;
     if (!(total > 0)) return into.fill(Number.NaN);

@@ -21,3 +21,14 @@ export interface FittedModel {
   /** Predictions of the fit on all rows, one a row of `columns`; `hours` are the rows' hours of the day. */
   predict(columns: Columns, hours: Float64Array): Float64Array;
 }
+
+/** As `rows.filter(isWanted)`, which takes ten times as long on an array of integers. */
+export function rowsWhere(rows: Int32Array, isWanted: (row: number) => boolean): Int32Array {
+  const found = new Int32Array(rows.length);
+  let count = 0;
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] as number;
+    if (isWanted(row)) found[count++] = row;
+  }
+  return found.slice(0, count);
+}

@@ -6,11 +6,12 @@ import { type Bands, bandsAt, calibrateBands, neighboursAt } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
-import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
+import { type Design, lagDaysMax, linearDesign, plainColumns, treeDesign } from './design.ts';
 import { type Share, sharesOf } from './explanation.ts';
 import { columnShares, type ForestShape, growForest, Neighbourhood, rankingOf } from './forest.ts';
 import type { Ground } from './ground.ts';
-import type { FittedModel, TrainingPlan } from './learning.ts';
+import type { Columns, TrainingPlan } from './learning.ts';
+import { type Moments, momentsAt, momentsOf } from './moments.ts';
 import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
@@ -46,6 +47,8 @@ const foldCount = 5;
 const blockDaysMax = 3;
 const blocksWanted = 10;
 const penalties = [0.03, 0.3, 2];
+/** Slots of the day with coefficients of their own. */
+const slotCount = 24;
 const boosting: BoostingShape = {
   depthMax: 4,
   leafMin: 20,
@@ -98,19 +101,20 @@ export function fitRegression(ground: Ground): RegressionFit {
   const light = lightOf(ground);
   const { plan, block } = planOf(ground, darkCells(ground, light));
   const linear = linearDesign(ground, 0, count);
-  const plain = plainPart(linear);
   const trees = treeDesign(ground, light, 0, count);
-  const ridge = (name: string, slots: number, model: FittedModel, part: (design: Design) => Design): Candidate => ({
-    name: `${name}-${slots}`,
-    outOfFold: model.outOfFold,
-    predict: ({ linear: later }) => model.predict(part(later).columns, later.hours),
-  });
-  const whole = (design: Design): Design => design;
-  const shape = (slots: number) => ({ slots, reach: 2, penalties });
+  const kept = plainColumns(linear);
+  const plainOf = (columns: Columns): Columns => kept.map((place) => columns[place] as Float64Array);
+  const ridge = (name: string, slots: number, from: Moments, columnsOf = (columns: Columns) => columns): Candidate => {
+    const model = fitRidge(from, { slots, reach: 2, penalties });
+    const predict = ({ linear: later }: Later) => model.predict(columnsOf(later.columns), later.hours);
+    return { name: `${name}-${slots}`, outOfFold: model.outOfFold, predict };
+  };
+  const moments = momentsOf(linear.columns, linear.hours, plan, slotCount);
+  const plain = momentsAt(moments, kept);
   const candidates = [
-    ridge('ridge', 24, fitRidge(linear.columns, linear.hours, plan, shape(24)), whole),
-    ridge('plain-ridge', 1, fitRidge(plain.columns, plain.hours, plan, shape(1)), plainPart),
-    ridge('plain-ridge', 24, fitRidge(plain.columns, plain.hours, plan, shape(24)), plainPart),
+    ridge('ridge', slotCount, moments),
+    ridge('plain-ridge', 1, plain, plainOf),
+    ridge('plain-ridge', slotCount, plain, plainOf),
   ];
   const middle = meanGoal(plan);
   const binned = binColumns(trees.columns, plan.rows, count);

@@ -1,10 +1,11 @@
-/** Ridge regression against its closed form, and what its folds may know. */
+/** Ridge regression against its closed form, what its folds may know, and the sums that it starts from. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';
 import type { TrainingPlan } from './learning.ts';
 import { solveSymmetric } from './linear-solve.ts';
-import { fitRidge, standardOf } from './ridge.ts';
+import { momentsAt, momentsOf, standardOf } from './moments.ts';
+import { fitRidge } from './ridge.ts';
 
 function planOf(target: Float64Array, foldCount: number): TrainingPlan {
   return {
@@ -52,6 +53,47 @@ describe('symmetric systems', () => {
   });
 });
 
+describe('normal equations', () => {
+  test('of each fold and slot they are the sums over its rows, whatever their number', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 1e6 }), (count, seed) => {
+        const columns = [noise(count, seed), noise(count, seed + 1)];
+        const plan = { ...planOf(noise(count, seed + 2), 2), weight: noise(count, seed + 3).map(Math.abs) };
+        const { units, parts } = momentsOf(columns, hoursOf(count), plan, 3);
+        for (const [fold, slots] of parts.entries())
+          for (const [slot, { matrix, vector, weight }] of slots.entries()) {
+            const rows = [...plan.rows].filter((row) => row % 2 === fold && Math.floor((row % 24) / 8) === slot);
+            const cell = (row: number, place: number): number => (place === 0 ? 1 : (units[place - 1]?.[row] ?? 0));
+            const sumOf = (value: (row: number) => number): number =>
+              rows.reduce((sum, row) => sum + (plan.weight[row] ?? 0) * value(row), 0);
+            expect(weight).toBeCloseTo(
+              sumOf(() => 1),
+              9,
+            );
+            for (let i = 0; i < 3; i++) {
+              expect(vector[i]).toBeCloseTo(
+                sumOf((row) => cell(row, i) * (plan.target[row] ?? 0)),
+                9,
+              );
+              for (let j = 0; j <= i; j++)
+                expect(matrix[3 * i + j]).toBeCloseTo(
+                  sumOf((row) => cell(row, i) * cell(row, j)),
+                  9,
+                );
+            }
+          }
+      }),
+    );
+  });
+
+  test('those of some columns are the ones that these columns have alone', () => {
+    const columns = Array.from({ length: 4 }, (_, index) => noise(90, 30 + index));
+    const plan = planOf(noise(90, 8), 3);
+    const alone = momentsOf([columns[0] ?? noise(90, 1), columns[3] ?? noise(90, 1)], hoursOf(90), plan, 6);
+    expect(momentsAt(momentsOf(columns, hoursOf(90), plan, 6), [0, 3])).toEqual(alone);
+  });
+});
+
 describe('ridge', () => {
   test('one column, one slot: the closed form of shrunk least squares', () => {
     fc.assert(
@@ -59,7 +101,7 @@ describe('ridge', () => {
         const x = noise(60, seed);
         const target = x.map((value, row) => 3 * value + (noise(60, seed + 7)[row] ?? 0));
         const plan = planOf(target, 2);
-        const model = fitRidge([x], hoursOf(60), plan, { slots: 1, reach: 0, penalties: [penalty] });
+        const model = fitRidge(momentsOf([x], hoursOf(60), plan, 1), { slots: 1, reach: 0, penalties: [penalty] });
         const { mean, scale } = standardOf([x], plan.rows, plan.weight);
         const unit = x.map((value) => (value - (mean[0] ?? 0)) * (scale[0] ?? 0));
         const slope = unit.reduce((sum, value, row) => sum + value * (target[row] ?? 0), 0) / (60 * (1 + penalty));
@@ -75,8 +117,8 @@ describe('ridge', () => {
     const target = x.map((value) => 2 * value + 1);
     const other = target.map((value, row) => (row % 4 === 1 ? value + 100 : value));
     const shape = { slots: 1, reach: 0, penalties: [0.1] };
-    const first = fitRidge([x], hoursOf(80), planOf(target, 4), shape).outOfFold;
-    const second = fitRidge([x], hoursOf(80), planOf(other, 4), shape).outOfFold;
+    const first = fitRidge(momentsOf([x], hoursOf(80), planOf(target, 4), 1), shape).outOfFold;
+    const second = fitRidge(momentsOf([x], hoursOf(80), planOf(other, 4), 1), shape).outOfFold;
     for (let row = 1; row < 80; row += 4) expect(second[row]).toBe(first[row]);
     expect(second[0]).not.toBe(first[0]);
   });
@@ -86,7 +128,7 @@ describe('ridge', () => {
     const target = noise(40, 5);
     const shape = { slots: 1, reach: 0 };
     const error = (penalties: number[]): number =>
-      fitRidge(columns, hoursOf(40), planOf(target, 4), { ...shape, penalties }).outOfFold.reduce(
+      fitRidge(momentsOf(columns, hoursOf(40), planOf(target, 4), 1), { ...shape, penalties }).outOfFold.reduce(
         (sum, value, row) => sum + Math.abs(value - (target[row] ?? 0)),
         0,
       );
@@ -98,8 +140,8 @@ describe('ridge', () => {
     const target = x.map((value) => 5 * value);
     const flat = new Float64Array(50).fill(7);
     const shape = { slots: 1, reach: 0, penalties: [0.01] };
-    const alone = fitRidge([x], hoursOf(50), planOf(target, 2), shape).predict([x], hoursOf(50));
-    const both = fitRidge([x, flat], hoursOf(50), planOf(target, 2), shape);
+    const alone = fitRidge(momentsOf([x], hoursOf(50), planOf(target, 2), 1), shape).predict([x], hoursOf(50));
+    const both = fitRidge(momentsOf([x, flat], hoursOf(50), planOf(target, 2), 1), shape);
     expect([...both.predict([x, flat], hoursOf(50))].map((value) => value.toFixed(9))).toEqual(
       [...alone].map((value) => value.toFixed(9)),
     );

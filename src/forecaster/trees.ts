@@ -172,19 +172,23 @@ function partition(growth: Growth, from: number, to: number, column: number, cut
   for (let at = from; at < to; at++) {
     const row = rows[at] as number;
     const value = target[at] as number;
-    if ((bins[row] as number) <= cut) {
-      rows[left] = row;
-      target[left] = value;
-      left++;
-    } else {
-      spareRows[right] = row;
-      spareGoal[right] = value;
-      right++;
-    }
+    const isRight = isAbove(bins[row] as number, cut);
+    // Written to both sides, and kept by one: which one is as good as random, so a branch would be guessed wrong half of the time.
+    rows[left] = row;
+    target[left] = value;
+    spareRows[right] = row;
+    spareGoal[right] = value;
+    left += 1 - isRight;
+    right += isRight;
   }
   rows.set(spareRows.subarray(0, right), left);
   target.set(spareGoal.subarray(0, right), left);
   return left;
+}
+
+/** 1 for a bin above the cut, else 0; without a branch. */
+function isAbove(bin: number, cut: number): number {
+  return (cut - bin) >>> 31;
 }
 
 /** The leaf of `tree` in which `row` of the binned columns falls. */
@@ -194,6 +198,6 @@ export function leafOf(tree: Tree, bins: readonly Uint8Array[], row: number): nu
     const column = tree.column[node] as number;
     if (column < 0) return node;
     const bin = (bins[column] as Uint8Array)[row] as number;
-    node = (tree.left[node] as number) + (bin <= (tree.cut[node] as number) ? 0 : 1);
+    node = (tree.left[node] as number) + isAbove(bin, tree.cut[node] as number);
   }
 }
