@@ -86,6 +86,7 @@ const answer = successOf(
         equal: count,
         ratio: nullable(Type.Number()),
         refused: count,
+        unrecorded: count,
         differences: Type.Array(difference),
         causes: mapOf(count),
       }),

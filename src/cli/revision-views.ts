@@ -67,6 +67,9 @@ export function printBacktest(terminal: Terminal, data: Static<typeof ruleBackte
       .join('; '),
     agreement: shared,
     ...(agreement === null || agreement.refused === 0 ? {} : { refused: `a write in ${agreement.refused} of them` }),
+    ...(agreement === null || agreement.unrecorded === 0
+      ? {}
+      : { unrecorded: `${agreement.unrecorded} simulated runs` }),
     differences: agreement === null ? null : JSON.stringify(agreement.causes),
     first_divergence: divergence === null ? null : divergence.at,
     feedback: data.feedback.map(({ instance, point_type: kind, point }) => `${instance}:${kind}:${point}`).join(', '),

@@ -91,13 +91,14 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 
 function Agreement({ agreement }: Pick<BacktestView, 'agreement'>) {
   if (agreement === null || agreement.ratio === null) return <Part title={words.agreement}>{words.noAgreement}</Part>;
-  const { compared, equal, ratio, refused, differences, causes } = agreement;
+  const { compared, equal, ratio, refused, unrecorded, differences, causes } = agreement;
   return (
     <Part title={words.agreement}>
       <p className={classes['big']} data-testid="agreement">
         {words.agreed(shownShare(ratio), shownNumber(equal), shownNumber(compared))}
       </p>
       {refused > 0 && <p className={classes['soft']}>{words.refused(shownNumber(refused))}</p>}
+      {unrecorded > 0 && <p className={classes['soft']}>{words.unrecorded(shownNumber(unrecorded))}</p>}
       {Object.keys(causes).length > 0 && (
         <p className={classes['soft']}>
           {words.causes}:{' '}

@@ -37,6 +37,8 @@ export interface Agreement {
   readonly ratio: number | null;
   /** Of the runs compared, those of which an override, a limit, another rule or a channel refused or changed a write. */
   readonly refused: number;
+  /** Simulated runs between the first and the last recorded one that have no recorded run beside them. */
+  readonly unrecorded: number;
   /** The first ones. */
   readonly differences: readonly AgreementDifference[];
   /** By cause, all of them. */
@@ -57,6 +59,7 @@ export class AgreementCheck {
   #next = 0;
   #equal = 0;
   #refused = 0;
+  #unrecorded = 0;
 
   /** `recorded` by time; a simulated run belongs to a recorded one when they are at most `toleranceMs` apart. */
   constructor(rule: CompiledRule, recorded: readonly RecordedRun[], toleranceMs: number, differencesMax: number) {
@@ -99,7 +102,10 @@ export class AgreementCheck {
   add(atMs: number, run: RuleRun, plan: Plan): void {
     for (let recorded = this.#recorded[this.#next]; recorded !== undefined; recorded = this.#recorded[this.#next]) {
       const distanceMs = atMs - Date.parse(recorded.started_at);
-      if (distanceMs < -this.#toleranceMs) return;
+      if (distanceMs < -this.#toleranceMs) {
+        this.#unrecorded++;
+        return;
+      }
       this.#next++;
       if (distanceMs > this.#toleranceMs) this.#alone(recorded);
       else {
@@ -120,6 +126,7 @@ export class AgreementCheck {
       equal: this.#equal,
       ratio: compared === 0 ? null : this.#equal / compared,
       refused: this.#refused,
+      unrecorded: this.#unrecorded,
       differences: this.#differences,
       causes: this.#causes,
     };

@@ -71,6 +71,7 @@ describe('[rules §10.3] agreement', () => {
       equal: 3,
       ratio: 1,
       refused: 0,
+      unrecorded: 0,
       differences: [],
       causes: {},
     });
@@ -85,6 +86,11 @@ describe('[rules §10.3] agreement', () => {
       causes: { 'no-run': 1 },
       differences: [{ at: label(7000), field: 'run', recorded: 'no_action', computed: null, cause: 'no-run' }],
     });
+  });
+
+  test('a simulated run without a recorded one is counted, after the last recorded one no more', () => {
+    const gap = [recorded(0, 5), recorded(3000, 5)];
+    expect(checked(gap, values, undefined, 6000)).toMatchObject({ compared: 2, equal: 2, ratio: 1, unrecorded: 2 });
   });
 
   test('within a tick the record says which of a value and a run came first', () => {

@@ -110,6 +110,8 @@ export const evidenceWords: typeof english = {
     agreement: 'Übereinstimmung mit den aufgezeichneten Läufen',
     agreed: (share, equal, compared) => `${share} (${equal} von ${compared} Läufen)`,
     refused: (count) => `Bei ${count} davon hat die Anlage einen Schreibvorgang verweigert oder geändert.`,
+    unrecorded: (count) =>
+      `Dazu kommen ${count} simulierte Läufe ohne aufgezeichneten Lauf: Die Regel oder der Dienst war aus, oder es lief eine andere Revision.`,
     noAgreement: 'Keine aufgezeichneten Läufe zum Vergleich.',
     causes: 'Ursachen der Unterschiede',
     at: 'Zeit',

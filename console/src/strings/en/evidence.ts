@@ -108,6 +108,8 @@ export const evidenceWords = {
     agreement: 'Agreement with the recorded runs',
     agreed: (share: string, equal: string, compared: string) => `${share} (${equal} of ${compared} runs)`,
     refused: (count: string) => `In ${count} of them the plant refused or changed a write.`,
+    unrecorded: (count: string) =>
+      `In addition, ${count} simulated runs have no recorded run beside them: the rule or the service was off, or another revision ran.`,
     noAgreement: 'No recorded runs to compare with.',
     causes: 'Causes of differences',
     at: 'Time',
