@@ -50,7 +50,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect((await readAuthority(database)).grants).toEqual([]);
   });
 
-  test('a grant and its end are on the disk before they are answered; a failing disk is reported', async () => {
+  test('a grant and its end are on the disk before they are answered; a disk that refuses changes nothing', async () => {
     let syncs = 0;
     const state = { refuses: false };
     const sync = (): void => {
@@ -62,8 +62,14 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect(syncs).toBe(1);
     await authority.remove(['a']);
     expect(syncs).toBe(2);
+    await authority.put(grant('a'), []);
     state.refuses = true;
-    await expect(authority.put(grant('b'), [])).rejects.toThrow('the disk does not answer');
+    const unanswered = 'the disk does not answer';
+    await expect(authority.put(grant('b'), [])).rejects.toThrow(unanswered);
+    await expect(authority.put(grant('b'), ['a'])).rejects.toThrow(unanswered);
+    await expect(authority.remove(['a'])).rejects.toThrow(unanswered);
+    // Refused, so nothing of it holds after the next start.
+    expect((await readAuthority(database)).grants).toEqual([grant('a')]);
     // What the writer's own handle does: nothing to say on either engine.
     expect(() => database.sync()).not.toThrow();
   });

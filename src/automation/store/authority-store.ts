@@ -22,7 +22,10 @@ export interface SegmentRow {
 }
 
 export interface AuthorityStore {
-  /** Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. */
+  /**
+   * Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. When it rejects, all is stored as it was
+   * before.
+   */
   put(grant: Grant, gone: readonly string[]): Promise<void>;
   /** Likewise. */
   remove(ids: readonly string[]): Promise<void>;
@@ -36,26 +39,41 @@ export interface AuthorityReader {
 type Queries = RuntimeDatabase['query'];
 
 export function createAuthorityStore(database: RuntimeDatabase): AuthorityStore {
-  const change = async (work: (transaction: Queries) => Promise<unknown>): Promise<void> => {
-    await database.transaction(async (transaction) => {
+  const change = async (ids: readonly string[], work: (transaction: Queries) => Promise<unknown>): Promise<void> => {
+    const before = await database.transaction(async (transaction) => {
       if (!(await database.isCurrent(transaction)))
         throw new Fault('engine-unavailable', 'another process controls the site by now; try again');
+      const stored = ids.length === 0 ? [] : await storedGrants(transaction, ids);
       await work(transaction);
+      return stored;
     });
-    // Somebody may rely on the actuator staying as it is, whatever happens next.
-    database.sync();
+    try {
+      // Somebody may rely on the actuator staying as it is, whatever happens next.
+      database.sync();
+    } catch (error) {
+      // What was refused must not come into force when the engine starts again.
+      await database.transaction(async (transaction) => {
+        await removeGrants(transaction, ids);
+        if (before.length > 0) await transaction.insertInto('point_grant').values(before).execute();
+      });
+      throw error;
+    }
   };
   return {
     put: (grant, gone) =>
-      change(async (transaction) => {
+      change([grant.id, ...gone], async (transaction) => {
         await removeGrants(transaction, gone);
         await transaction
           .insertInto('point_grant')
           .values({ id: grant.id, state: JSON.stringify(grant) })
           .execute();
       }),
-    remove: (ids) => change((transaction) => removeGrants(transaction, ids)),
+    remove: (ids) => change(ids, (transaction) => removeGrants(transaction, ids)),
   };
+}
+
+function storedGrants(transaction: Queries, ids: readonly string[]) {
+  return transaction.selectFrom('point_grant').selectAll().where('id', 'in', ids).execute();
 }
 
 async function removeGrants(transaction: Queries, ids: readonly string[]): Promise<void> {
