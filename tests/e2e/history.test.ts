@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/databases/site-database.ts';
+import { issueToken } from '../../src/gateway/identity.ts';
+import { signingKey } from '../../src/gateway/local-keys.ts';
 import { historyLimits } from '../../src/historian/limits.ts';
 import { openHistorian } from '../../src/historian/open-historian.ts';
 import { engines } from '../../src/testing/engines.ts';
@@ -268,6 +270,8 @@ test('[points §6.1] readings that wait in the journal are seen by every reader,
   }
 });
 
+const at = (wallMs: number): string => new Date(wallMs).toISOString();
+
 test('[platform §1.2] npm start back-fills at least 35 days of the recorded points, in the background', async () => {
   const data = mkdtempSync(join(tmpdir(), 'setpoint-demo-past-'));
   const env = { ...process.env, SVC_DATA_DIR: data, SVC_HTTP_PORT: '0', SVC_LOG_LEVEL: 'info' };
@@ -312,6 +316,22 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
     const gaps = rows.slice(1).map((row, index) => row.eventMs - (rows[index]?.eventMs ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(90_000);
     await historian.close();
+    // A backtest of the past has a value in each second: a row of a minute stands until the next one.
+    const claims = {
+      subject: 'you',
+      role: 'Engineer',
+      issuedAtSeconds: Math.floor(begunMs / 1000),
+      lifetimeSeconds: 600,
+    } as const;
+    const answer = await fetch(`${/http:\/\/\S+/.exec(output)?.[0]}/api/v1/automation/api/rules/1/backtest`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await issueToken(signingKey(data), claims)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ from: at(begunMs - 7_200_000), to: at(begunMs - 3_600_000), mode: 'recorded' }),
+    });
+    expect(await answer.json()).toMatchObject({ data: { evaluations: 3600, outcomes: { acted: 3600, skipped: 0 } } });
     // What the schedules would issue at the next quarter hour is there now.
     const forecasts = new DatabaseSync(join(data, 'forecasts.sqlite'), { readOnly: true });
     const kept = forecasts.prepare('SELECT task_id, status FROM kept_result');
