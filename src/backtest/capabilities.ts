@@ -11,6 +11,7 @@ import { sha256Hex } from '../base/digest.ts';
 import { Fault } from '../base/fault.ts';
 import { dayMs, queryTime, timeLabel } from '../base/timestamp.ts';
 import { inTurns } from '../base/turns.ts';
+import { commandedPoints } from '../historian/commands.ts';
 import type { SeriesId } from '../historian/historian.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
 import { recordedPoints } from '../historian/look.ts';
@@ -62,7 +63,10 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
   const candidate = await candidateOf(parts, stored, body);
   // The newest runs and readings may not be stored yet.
   await automation.engine.settle(id).catch(() => undefined);
-  await parts.settleHistory(recordedPoints(site.points).map(({ instance, id: point }) => ({ instance, point })));
+  await parts.settleHistory([
+    ...recordedPoints(site.points).map(({ instance, id: point }) => ({ instance, point })),
+    ...commandedPoints(site.points).map(({ instance, id: point }) => ({ instance, point, kind: 'action' as const })),
+  ]);
   const job: BacktestJob = {
     mode: body.mode,
     plant,

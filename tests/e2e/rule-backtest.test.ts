@@ -18,7 +18,14 @@ import { type SiteStorage, storageOn } from './storage-on.ts';
 const fromMs = Date.parse('2026-03-01T00:00:00Z');
 const at = (seconds: number): string => new Date(fromMs + seconds * 1000).toISOString();
 /** The level is recorded. */
-const recordedSite = virtualSite.replace('unit: m, channel: derived }', 'unit: m, channel: derived, record: true }');
+const recordedSite = `${virtualSite.replace('unit: m, channel: derived }', 'unit: m, channel: derived, record: true }')}
+  - id: 2
+    name: plant
+    points:
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: derived, record: true }
+      - { id: 2, name: load, kind: measurement, unit: kW, channel: derived, record: true }
+      - { id: 1, name: setpoint, kind: action, unit: kW, min: -9, max: 9, sign_convention: positive_discharge, channel: derived }
+`;
 const trigger = { type: 'interval', interval_ms: 1000 };
 
 describe.each(engines)('backtest on %s', (engine) => {
@@ -202,6 +209,45 @@ describe.each(engines)('backtest on %s', (engine) => {
     expect((await refusal({ mode: 'plant', assume: { ...assume, battery: { ...battery, efficiency: 0 } } }))[0]).toBe(
       400,
     );
+  });
+
+  test('[rules §10.6] the commands of the last moments count, although they may not be stored yet', async () => {
+    const id = Number((await service.command('POST', '/rules', { name: 'rest' })).body['data']?.['id']);
+    const node = (name: string, type: string, config: object) => ({ id: name, type, position, data: { config } });
+    const position = { x: 0, y: 0 };
+    const nodes = [
+      node('start', 'start', { wires: { default: ['rest'] } }),
+      node('rest', 'action', { writes: [{ instance: 2, point: 1, value: 0 }], wires: { default: ['end'] } }),
+      node('end', 'end', {}),
+    ];
+    await service.command('PUT', `/rules/${id}`, { flow_json: { nodes, edges: [] }, trigger_config: trigger });
+    await service.command('POST', `/rules/${id}/enable`, {});
+    const run = await waitFor(async () => {
+      const { list } = (await service.read(`/rules/${id}/history`)).body['data'] as unknown as {
+        list: { started_at: string; outcome: string }[];
+      };
+      return list.find(({ outcome }) => outcome === 'acted');
+    }, 20_000);
+    const commandedMs = Date.parse(run.started_at);
+    await waitFor(() => (Date.now() > commandedMs + 2000 ? true : undefined), 10_000);
+    const historian = openHistorian(storage.history, historyLimits);
+    await historian.append(
+      [500, 1000, 1500].map((afterMs) => ({
+        series: { instance: 2, point: 1 },
+        eventMs: commandedMs + afterMs,
+        ingestedMs: commandedMs + afterMs,
+        value: 50,
+        quality: 1,
+      })),
+    );
+    await historian.close();
+    const load = { instance: 2, point: 2 };
+    const own = { setpoint: { instance: 2, point: 1 }, soc: { instance: 2, point: 1 } };
+    const battery = { capacity_kwh: 1, max_power_kw: 1, efficiency: 1, initial_soc: 50, ...own };
+    const span = { from: new Date(commandedMs - 5000).toISOString(), to: new Date(commandedMs + 1900).toISOString() };
+    const reply = await asked(id, { ...span, mode: 'plant', assume: { battery, load, pv: load } });
+    expect(reply.body['data']?.['plant']?.['recorded_soc_error'], reply.text).toBe(0);
+    await service.command('POST', `/rules/${id}/disable`, {});
   });
 
   test('[rules §10.5] windows and evaluations have their bounds', async () => {
