@@ -1,10 +1,12 @@
 /// <reference lib="dom" />
 /** The evidence for a rule, in a real browser: a run becomes a test, a backtest shows its agreement, shadow its report. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestService, waitFor } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
-import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
 import { choose, openRule, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
@@ -54,7 +56,11 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     return Array.isArray(list) ? list.length : 0;
   };
   beforeAll(async () => {
-    service = await startDemo();
+    const folders = demoFolders();
+    // A value that stays the same is recorded once in an interval.
+    const site = readFileSync(join(folders.config, 'site.yaml'), 'utf8');
+    folders.write('site.yaml', site.replace(/record_interval_ms: \d+/, 'record_interval_ms: 5000'));
+    service = await startDemo(folders);
     [live = 0, shadow = 0] = await installRules(service, [
       { ...everySecond, name: 'Stop when full', flow_json: stopAbove(1) },
       { ...everySecond, name: 'Stop when fuller', flow_json: stopAbove(99) },
@@ -197,6 +203,16 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await panel.getByLabel('Compare with').selectOption({ index: 1 });
     await panel.getByRole('button', { name: 'Run backtest' }).click();
     await untilText(result, /No difference from the compared revision/);
+
+    await page.route('**/backtest', async (route) => {
+      const response = await route.fetch();
+      const told = (await response.text()).replace(/"unrecorded":\d+/, '"unrecorded":4');
+      await route.fulfill({ response, body: told.replaceAll(/("point":"[^"]+","ratio":)[\d.]+/g, '$10.25') });
+    });
+    await panel.getByRole('button', { name: 'Run backtest' }).click();
+    await untilText(result, /4 simulated runs have no recorded run beside them/);
+    await untilText(result, /A recorded value is valid until the next one[\s\S]*25 %/);
+    await page.unroute('**/backtest');
 
     await page.route('**/backtest', () => undefined);
     await panel.getByRole('button', { name: 'Run backtest' }).click();

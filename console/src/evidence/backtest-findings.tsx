@@ -54,6 +54,7 @@ export function BacktestFindings({ result, catalogue, isCompared }: ResultParts 
       <Writes result={result} catalogue={catalogue} />
       <Shares shares={result.outputs_share} />
       <Part title={words.coverage}>
+        {result.coverage.some(({ ratio }) => ratio < 1) && <p className={classes['soft']}>{words.coverageHelp}</p>}
         {result.coverage.map(({ point, ratio, gaps }) => (
           <p key={point} className={classes['soft']}>
             {recordedPointText(point, catalogue)}: {words.covered(shownShare(ratio), gaps)}

@@ -140,6 +140,8 @@ export const evidenceWords: typeof english = {
     writtenBy: (rules) => `geschrieben von ${rules}`,
     warmUp: (until, functions) => `Bis ${until} füllen sich Funktionen mit Gedächtnis noch: ${functions}.`,
     coverage: 'Aufgezeichnete Vergangenheit',
+    coverageHelp:
+      'Ein aufgezeichneter Wert gilt bis zum nächsten, aber nicht länger als record_interval_ms plus max_age_ms seines Punkts. Ein Lauf, der keinen Wert findet, wird übersprungen.',
     covered: (share, gaps) => `${share}, ${gaps === 1 ? '1 Lücke' : `${gaps} Lücken`}`,
     digest: 'Prüfsumme des Ergebnisses',
     plant: {

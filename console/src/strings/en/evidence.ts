@@ -138,6 +138,8 @@ export const evidenceWords = {
     writtenBy: (rules: string) => `written by ${rules}`,
     warmUp: (until: string, functions: string) => `Stateful functions were still filling until ${until}: ${functions}.`,
     coverage: 'Recorded history',
+    coverageHelp:
+      'A recorded value is valid until the next one, but no longer than record_interval_ms plus max_age_ms of its point. A run that finds no value is skipped.',
     covered: (share: string, gaps: number) => `${share}, ${gaps === 1 ? '1 gap' : `${gaps} gaps`}`,
     digest: 'Digest of the result',
     plant: {
