@@ -5,7 +5,7 @@
 import { knownDesign } from './design.ts';
 import type { Ground } from './ground.ts';
 import type { TrainingPlan } from './learning.ts';
-import { momentsOf } from './moments.ts';
+import { normalEquationsOf } from './normal-equations.ts';
 import { fitRidge } from './ridge.ts';
 import { median } from './statistics.ts';
 
@@ -18,7 +18,7 @@ export function expectationOf(ground: Ground, until: number): Float64Array {
   const { count, target } = ground.sample;
   const design = knownDesign(ground, 0, count);
   const plan = planOf(target, until);
-  const model = fitRidge(momentsOf(design.columns, design.hours, plan, 1), { slots: 1, reach: 0, penalties });
+  const model = fitRidge(normalEquationsOf(design.columns, design.hours, plan, 1), { slots: 1, reach: 0, penalties });
   const smooth = model.predict(design.columns, design.hours);
   const corrections = typicalMisses(ground, smooth, until);
   return smooth.map((value, cell) => value + (corrections[slotOf(ground, cell)] as number));

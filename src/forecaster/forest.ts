@@ -102,7 +102,7 @@ export class Neighbourhood {
   readonly #weights: Float64Array;
   readonly #neighbours: Int32Array;
   readonly #places: Int32Array;
-  /** A bit for each place, all zero between reads: read back, they are in order, in a tenth of the time of a sort. */
+  /** A bit for each place, all zero between reads. They are read back in order, which is quicker than a sort. */
   readonly #marks: Int32Array;
   #count = 0;
 

@@ -22,7 +22,7 @@ export interface FittedModel {
   predict(columns: Columns, hours: Float64Array): Float64Array;
 }
 
-/** As `rows.filter(isWanted)`, which takes ten times as long on an array of integers. */
+/** As `rows.filter(isWanted)`, which takes several times as long on a typed array. */
 export function rowsWhere(rows: Int32Array, isWanted: (row: number) => boolean): Int32Array {
   const found = new Int32Array(rows.length);
   let count = 0;

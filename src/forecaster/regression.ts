@@ -11,8 +11,8 @@ import { type Share, sharesOf } from './explanation.ts';
 import { columnShares, type ForestShape, growForest, Neighbourhood, rankingOf } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { Columns, TrainingPlan } from './learning.ts';
-import { type Moments, momentsAt, momentsOf } from './moments.ts';
 import { darkCells, lightOf } from './night.ts';
+import { equationsAt, type NormalEquations, normalEquationsOf } from './normal-equations.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
 
@@ -104,15 +104,20 @@ export function fitRegression(ground: Ground): RegressionFit {
   const trees = treeDesign(ground, light, 0, count);
   const kept = plainColumns(linear);
   const plainOf = (columns: Columns): Columns => kept.map((place) => columns[place] as Float64Array);
-  const ridge = (name: string, slots: number, from: Moments, columnsOf = (columns: Columns) => columns): Candidate => {
+  const ridge = (
+    name: string,
+    slots: number,
+    from: NormalEquations,
+    columnsOf = (columns: Columns) => columns,
+  ): Candidate => {
     const model = fitRidge(from, { slots, reach: 2, penalties });
     const predict = ({ linear: later }: Later) => model.predict(columnsOf(later.columns), later.hours);
     return { name: `${name}-${slots}`, outOfFold: model.outOfFold, predict };
   };
-  const moments = momentsOf(linear.columns, linear.hours, plan, slotCount);
-  const plain = momentsAt(moments, kept);
+  const equations = normalEquationsOf(linear.columns, linear.hours, plan, slotCount);
+  const plain = equationsAt(equations, kept);
   const candidates = [
-    ridge('ridge', slotCount, moments),
+    ridge('ridge', slotCount, equations),
     ridge('plain-ridge', 1, plain, plainOf),
     ridge('plain-ridge', slotCount, plain, plainOf),
   ];

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';
 import type { TrainingPlan } from './learning.ts';
 import { solveSymmetric } from './linear-solve.ts';
-import { momentsAt, momentsOf, standardOf } from './moments.ts';
+import { equationsAt, normalEquationsOf, standardOf } from './normal-equations.ts';
 import { fitRidge } from './ridge.ts';
 
 function planOf(target: Float64Array, foldCount: number): TrainingPlan {
@@ -59,7 +59,7 @@ describe('normal equations', () => {
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 1e6 }), (count, seed) => {
         const columns = [noise(count, seed), noise(count, seed + 1)];
         const plan = { ...planOf(noise(count, seed + 2), 2), weight: noise(count, seed + 3).map(Math.abs) };
-        const { units, parts } = momentsOf(columns, hoursOf(count), plan, 3);
+        const { units, parts } = normalEquationsOf(columns, hoursOf(count), plan, 3);
         for (const [fold, slots] of parts.entries())
           for (const [slot, { matrix, vector, weight }] of slots.entries()) {
             const rows = [...plan.rows].filter((row) => row % 2 === fold && Math.floor((row % 24) / 8) === slot);
@@ -89,8 +89,8 @@ describe('normal equations', () => {
   test('those of some columns are the ones that these columns have alone', () => {
     const columns = Array.from({ length: 4 }, (_, index) => noise(90, 30 + index));
     const plan = planOf(noise(90, 8), 3);
-    const alone = momentsOf([columns[0] ?? noise(90, 1), columns[3] ?? noise(90, 1)], hoursOf(90), plan, 6);
-    expect(momentsAt(momentsOf(columns, hoursOf(90), plan, 6), [0, 3])).toEqual(alone);
+    const alone = normalEquationsOf([columns[0] ?? noise(90, 1), columns[3] ?? noise(90, 1)], hoursOf(90), plan, 6);
+    expect(equationsAt(normalEquationsOf(columns, hoursOf(90), plan, 6), [0, 3])).toEqual(alone);
   });
 });
 
@@ -101,7 +101,11 @@ describe('ridge', () => {
         const x = noise(60, seed);
         const target = x.map((value, row) => 3 * value + (noise(60, seed + 7)[row] ?? 0));
         const plan = planOf(target, 2);
-        const model = fitRidge(momentsOf([x], hoursOf(60), plan, 1), { slots: 1, reach: 0, penalties: [penalty] });
+        const model = fitRidge(normalEquationsOf([x], hoursOf(60), plan, 1), {
+          slots: 1,
+          reach: 0,
+          penalties: [penalty],
+        });
         const { mean, scale } = standardOf([x], plan.rows, plan.weight);
         const unit = x.map((value) => (value - (mean[0] ?? 0)) * (scale[0] ?? 0));
         const slope = unit.reduce((sum, value, row) => sum + value * (target[row] ?? 0), 0) / (60 * (1 + penalty));
@@ -117,8 +121,8 @@ describe('ridge', () => {
     const target = x.map((value) => 2 * value + 1);
     const other = target.map((value, row) => (row % 4 === 1 ? value + 100 : value));
     const shape = { slots: 1, reach: 0, penalties: [0.1] };
-    const first = fitRidge(momentsOf([x], hoursOf(80), planOf(target, 4), 1), shape).outOfFold;
-    const second = fitRidge(momentsOf([x], hoursOf(80), planOf(other, 4), 1), shape).outOfFold;
+    const first = fitRidge(normalEquationsOf([x], hoursOf(80), planOf(target, 4), 1), shape).outOfFold;
+    const second = fitRidge(normalEquationsOf([x], hoursOf(80), planOf(other, 4), 1), shape).outOfFold;
     for (let row = 1; row < 80; row += 4) expect(second[row]).toBe(first[row]);
     expect(second[0]).not.toBe(first[0]);
   });
@@ -128,7 +132,7 @@ describe('ridge', () => {
     const target = noise(40, 5);
     const shape = { slots: 1, reach: 0 };
     const error = (penalties: number[]): number =>
-      fitRidge(momentsOf(columns, hoursOf(40), planOf(target, 4), 1), { ...shape, penalties }).outOfFold.reduce(
+      fitRidge(normalEquationsOf(columns, hoursOf(40), planOf(target, 4), 1), { ...shape, penalties }).outOfFold.reduce(
         (sum, value, row) => sum + Math.abs(value - (target[row] ?? 0)),
         0,
       );
@@ -140,8 +144,8 @@ describe('ridge', () => {
     const target = x.map((value) => 5 * value);
     const flat = new Float64Array(50).fill(7);
     const shape = { slots: 1, reach: 0, penalties: [0.01] };
-    const alone = fitRidge(momentsOf([x], hoursOf(50), planOf(target, 2), 1), shape).predict([x], hoursOf(50));
-    const both = fitRidge(momentsOf([x, flat], hoursOf(50), planOf(target, 2), 1), shape);
+    const alone = fitRidge(normalEquationsOf([x], hoursOf(50), planOf(target, 2), 1), shape).predict([x], hoursOf(50));
+    const both = fitRidge(normalEquationsOf([x, flat], hoursOf(50), planOf(target, 2), 1), shape);
     expect([...both.predict([x, flat], hoursOf(50))].map((value) => value.toFixed(9))).toEqual(
       [...alone].map((value) => value.toFixed(9)),
     );

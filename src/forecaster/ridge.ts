@@ -5,10 +5,17 @@
  */
 import { type Columns, type FittedModel, rowsWhere, type TrainingPlan } from './learning.ts';
 import { solveSymmetric } from './linear-solve.ts';
-import { addMoments, emptyMoments, type Moments, type SlotMoments, slotsOf, standardised } from './moments.ts';
+import {
+  addEquations,
+  emptyEquations,
+  type NormalEquations,
+  type SlotEquations,
+  slotsOf,
+  standardised,
+} from './normal-equations.ts';
 
 export interface RidgeShape {
-  /** Slots of the day that have coefficients of their own: 1, or those of the moments. */
+  /** Slots of the day that have coefficients of their own: 1, or those of the equations. */
   readonly slots: number;
   /** Slots on each side of a centre whose rows count, with falling weight. */
   readonly reach: number;
@@ -20,19 +27,19 @@ export interface RidgeShape {
 type Betas = readonly Float64Array[];
 
 /** By slot, the sum over all folds but `without` (−1: over all). */
-function slotsWithout({ parts, size }: Moments, without: number): SlotMoments[] {
+function slotsWithout({ parts, units }: NormalEquations, without: number): SlotEquations[] {
   return (parts[0] ?? []).map((_, slot) => {
-    const sum = emptyMoments(size);
+    const sum = emptyEquations(units.length + 1);
     for (const [fold, slots] of parts.entries()) {
       const own = slots[slot];
-      if (fold !== without && own !== undefined && own.weight > 0) addMoments(sum, own, 1);
+      if (fold !== without && own !== undefined && own.weight > 0) addEquations(sum, own, 1);
     }
     return sum;
   });
 }
 
 /** Coefficients of one system, shrunk towards `anchor` (or zero); the intercept is hardly penalised. */
-function solve(own: SlotMoments, penalty: number, anchor: Float64Array | undefined): Float64Array {
+function solve(own: SlotEquations, penalty: number, anchor: Float64Array | undefined): Float64Array {
   const size = own.vector.length;
   const matrix = own.matrix.slice();
   const vector = own.vector.slice();
@@ -49,19 +56,19 @@ function solve(own: SlotMoments, penalty: number, anchor: Float64Array | undefin
 const wholePenalty = 1e-3;
 
 /** Coefficients by penalty, fitted without the rows of fold `without` (−1: with all). */
-function coefficients(moments: Moments, shape: RidgeShape, without: number): Betas[] {
+function coefficients(equations: NormalEquations, shape: RidgeShape, without: number): Betas[] {
   const { slots, reach, penalties } = shape;
-  const own = slotsWithout(moments, without);
-  const sum = emptyMoments(moments.size);
-  for (const slot of own) addMoments(sum, slot, 1);
+  const own = slotsWithout(equations, without);
+  const sum = emptyEquations(equations.units.length + 1);
+  for (const slot of own) addEquations(sum, slot, 1);
   if (slots === 1) return penalties.map((penalty) => [solve(sum, penalty, undefined)]);
   const whole = solve(sum, wholePenalty, undefined);
   const found: Float64Array[][] = penalties.map(() => []);
   for (let centre = 0; centre < slots; centre++) {
-    const near = emptyMoments(moments.size);
+    const near = emptyEquations(equations.units.length + 1);
     for (let away = -reach; away <= reach; away++) {
       const slot = own[(((centre + away) % slots) + slots) % slots];
-      if (slot !== undefined) addMoments(near, slot, 1 - Math.abs(away) / (reach + 1));
+      if (slot !== undefined) addEquations(near, slot, 1 - Math.abs(away) / (reach + 1));
     }
     for (const [index, penalty] of penalties.entries()) found[index]?.push(solve(near, penalty, whole));
   }
@@ -81,19 +88,19 @@ function fillProducts(into: Float64Array, rows: Int32Array, units: Columns, beta
   }
 }
 
-/** Fits each of the penalties on the same moments and keeps the one with the smallest out-of-fold absolute error. */
-export function fitRidge(moments: Moments, shape: RidgeShape): FittedModel {
-  const { units, hours, plan, standard } = moments;
+/** Fits each of the penalties on the same equations and keeps the one with the smallest out-of-fold absolute error. */
+export function fitRidge(equations: NormalEquations, shape: RidgeShape): FittedModel {
+  const { units, hours, plan, standard } = equations;
   const slots = slotsOf(hours, shape.slots);
   const outOfFold = shape.penalties.map(() => new Float64Array(plan.target.length).fill(Number.NaN));
   // Without a single fold there are no rows left to fit.
   for (let fold = 0; fold < plan.foldCount && plan.foldCount > 1; fold++) {
     const unseen = rowsWhere(plan.rows, (row) => plan.fold[row] === fold);
-    for (const [index, betas] of coefficients(moments, shape, fold).entries())
+    for (const [index, betas] of coefficients(equations, shape, fold).entries())
       fillProducts(outOfFold[index] as Float64Array, unseen, units, betas, slots);
   }
   const best = shape.penalties.length === 1 ? 0 : leastError(outOfFold, plan);
-  const whole = coefficients(moments, { ...shape, penalties: [shape.penalties[best] as number] }, -1)[0] ?? [];
+  const whole = coefficients(equations, { ...shape, penalties: [shape.penalties[best] as number] }, -1)[0] ?? [];
   return {
     outOfFold: outOfFold[best] as Float64Array,
     predict(later, laterHours) {

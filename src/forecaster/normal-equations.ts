@@ -9,26 +9,29 @@ export interface Standard {
   readonly scale: Float64Array;
 }
 
-/** Normal equations: the lower triangle of X'WX, X'Wy and the weight; the first element belongs to the intercept. */
-export interface SlotMoments {
+/** Of the rows of one slot: the lower triangle of X'WX, X'Wy and the weight; the first element belongs to the intercept. */
+export interface SlotEquations {
   readonly matrix: Float64Array;
   readonly vector: Float64Array;
   weight: number;
 }
 
-export interface Moments {
+export interface NormalEquations {
   /** The columns, standardised. */
   readonly units: Columns;
   readonly hours: Float64Array;
   readonly plan: TrainingPlan;
   readonly standard: Standard;
-  /** Rows and columns of the equations. */
-  readonly size: number;
   /** By fold and slot of the day. */
-  readonly parts: readonly (readonly SlotMoments[])[];
+  readonly parts: readonly (readonly SlotEquations[])[];
 }
 
-export function momentsOf(columns: Columns, hours: Float64Array, plan: TrainingPlan, slotCount: number): Moments {
+export function normalEquationsOf(
+  columns: Columns,
+  hours: Float64Array,
+  plan: TrainingPlan,
+  slotCount: number,
+): NormalEquations {
   const standard = standardOf(columns, plan.rows, plan.weight);
   const units = standardised(columns, standard);
   const slots = slotsOf(hours, slotCount);
@@ -38,26 +41,25 @@ export function momentsOf(columns: Columns, hours: Float64Array, plan: TrainingP
   const parts = Array.from({ length: plan.foldCount }, (_, fold) =>
     sums.slice(fold * slotCount, (fold + 1) * slotCount),
   );
-  return { units, hours, plan, standard, size: columns.length + 1, parts };
+  return { units, hours, plan, standard, parts };
 }
 
 /** Those of the columns at the places `kept`, which ascend. */
-export function momentsAt(moments: Moments, kept: readonly number[]): Moments {
-  const { units, standard, parts } = moments;
+export function equationsAt(equations: NormalEquations, kept: readonly number[]): NormalEquations {
+  const { units, standard, parts } = equations;
   const pick = (values: Float64Array): Float64Array => Float64Array.from(kept, (place) => values[place] as number);
   // The intercept comes first.
   const places = [0, ...kept.map((place) => place + 1)];
   return {
-    ...moments,
+    ...equations,
     units: kept.map((place) => units[place] as Float64Array),
     standard: { mean: pick(standard.mean), scale: pick(standard.scale) },
-    size: places.length,
-    parts: parts.map((slots) => slots.map((slot) => partAt(slot, moments.size, places))),
+    parts: parts.map((slots) => slots.map((slot) => partAt(slot, units.length + 1, places))),
   };
 }
 
-function partAt({ matrix, vector, weight }: SlotMoments, size: number, places: readonly number[]): SlotMoments {
-  const part = emptyMoments(places.length);
+function partAt({ matrix, vector, weight }: SlotEquations, size: number, places: readonly number[]): SlotEquations {
+  const part = emptyEquations(places.length);
   part.weight = weight;
   for (const [i, row] of places.entries()) {
     part.vector[i] = vector[row] as number;
@@ -116,12 +118,12 @@ export function slotsOf(hours: Float64Array, slotCount: number): Uint8Array {
   return slots;
 }
 
-export function emptyMoments(size: number): SlotMoments {
+export function emptyEquations(size: number): SlotEquations {
   return { matrix: new Float64Array(size * size), vector: new Float64Array(size), weight: 0 };
 }
 
 /** Adds `share` of `from` to `into`; only the lower triangle is kept. */
-export function addMoments(into: SlotMoments, from: SlotMoments, share: number): void {
+export function addEquations(into: SlotEquations, from: SlotEquations, share: number): void {
   const size = into.vector.length;
   into.weight += share * from.weight;
   for (let i = 0; i < size; i++) {
@@ -135,8 +137,8 @@ export function addMoments(into: SlotMoments, from: SlotMoments, share: number):
 /** Rows that are added in one pass over the matrix, which reads and writes it a fourth as often. */
 const rowsAtOnce = 4;
 
-function gathered(units: Columns, plan: TrainingPlan, rows: readonly number[]): SlotMoments {
-  const sum = emptyMoments(units.length + 1);
+function gathered(units: Columns, plan: TrainingPlan, rows: readonly number[]): SlotEquations {
+  const sum = emptyEquations(units.length + 1);
   const some = new Float64Array(rowsAtOnce * (units.length + 1));
   for (let from = 0; from < rows.length; from += rowsAtOnce) {
     const own = rows.slice(from, from + rowsAtOnce);
@@ -159,7 +161,7 @@ function fillSome(some: Float64Array, units: Columns, rows: readonly number[]): 
 }
 
 function addRows(
-  sum: SlotMoments,
+  sum: SlotEquations,
   some: Float64Array,
   { weight, target }: TrainingPlan,
   rows: readonly number[],
