@@ -11,10 +11,9 @@ import { sha256Hex } from '../base/digest.ts';
 import { Fault } from '../base/fault.ts';
 import { dayMs, queryTime, timeLabel } from '../base/timestamp.ts';
 import { inTurns } from '../base/turns.ts';
-import { commandedPoints } from '../historian/commands.ts';
 import type { SeriesId } from '../historian/historian.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
-import { recordedPoints } from '../historian/look.ts';
+import { recordedSeries } from '../historian/recording.ts';
 import { feedbackOf } from '../rules/backtest/feedback.ts';
 import type { PlantAssumption } from '../rules/backtest/plant-run.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
@@ -63,10 +62,7 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
   const candidate = await candidateOf(parts, stored, body);
   // The newest runs and readings may not be stored yet.
   await automation.engine.settle(id).catch(() => undefined);
-  await parts.settleHistory([
-    ...recordedPoints(site.points).map(({ instance, id: point }) => ({ instance, point })),
-    ...commandedPoints(site.points).map(({ instance, id: point }) => ({ instance, point, kind: 'action' as const })),
-  ]);
+  await parts.settleHistory(recordedSeries(site.points));
   const job: BacktestJob = {
     mode: body.mode,
     plant,

@@ -53,7 +53,7 @@ function boost(
       const row = rows[at] as number;
       if (inBag[row] === 0) learn(residual, row, shape.rate, tree, leafOf(tree, binned.bins, row));
     }
-    // The rows of the bag stand in their leaves.
+    // Rows of the bag are already sorted into leaves.
     for (let leaf = 0; leaf < tree.column.length; leaf++) {
       if ((tree.column[leaf] as number) >= 0) continue;
       for (let at = tree.start[leaf] as number; at < (tree.end[leaf] as number); at++)
@@ -66,7 +66,7 @@ function boost(
 
 /** The `count` rows whose flag is 1. */
 function flagged(rows: Int32Array, flags: Uint8Array, count: number): Int32Array {
-  // The last place takes what follows the last row that is wanted.
+  // One place more than wanted: every row is written, and the next one replaces it unless its flag is 1.
   const found = new Int32Array(count + 1);
   let next = 0;
   for (let at = 0; at < rows.length; at++) {

@@ -8,8 +8,10 @@ import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, threadMemory } from '../base/thread.ts';
+import type { SitePoint } from '../site/site.ts';
+import { commandedPoints } from './commands.ts';
 import type { AppendReport, SeriesId } from './historian.ts';
-import type { Earlier } from './look.ts';
+import { type Earlier, recordedPoints } from './look.ts';
 import { addedCounts, noCounts, type RecorderCounts, type RecorderSetup } from './recorder.ts';
 import { type RecorderAt, startRecorderAt } from './recorder-at.ts';
 import type {
@@ -19,6 +21,14 @@ import type {
   RecorderWorkerData,
   Recording,
 } from './recorder-protocol.ts';
+
+/** Every series that is recorded of a site: measurements, and the commands of its actuators. */
+export function recordedSeries(points: readonly SitePoint[]): SeriesId[] {
+  return [
+    ...recordedPoints(points).map(({ instance, id: point }) => ({ instance, point })),
+    ...commandedPoints(points).map(({ instance, id: point }) => ({ instance, point, kind: 'action' as const })),
+  ];
+}
 
 export interface RecordingParts extends Omit<RecorderWorkerData, 'setup'> {
   /** Of the site as it is now. */

@@ -23,8 +23,8 @@ export interface SegmentRow {
 
 export interface AuthorityStore {
   /**
-   * Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. When it rejects, all is stored as it was
-   * before.
+   * Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. When the disk refuses, it puts back what
+   * was stored before, and rejects.
    */
   put(grant: Grant, gone: readonly string[]): Promise<void>;
   /** Likewise. */
