@@ -2,7 +2,7 @@
  * What is answered, or in the audit log, is on the disk and not only with the operating system, so that a loss of power cannot take
  * it back. What SQLite itself syncs is not seen here.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -60,6 +60,35 @@ test('[points §7.1] an override, and its release, are on the disk when they are
     const limit = { max: 50, for_seconds: 60, reason: 'somebody works on it' };
     expect((await service.command('POST', '/points/1/action/2/limit', limit)).status).toBe(200);
     expect(syncs('runtime.sqlite-wal')).toBe(before + 3);
+  } finally {
+    await service.stop();
+  }
+});
+
+test('[points §7.1] an override, or a release, that the disk refused does not hold after the next start', async () => {
+  const refused = join(folders.config, 'refused');
+  const refusing = { ...env, SYNC_REFUSED: refused };
+  let service = await startTestService(folders, refusing);
+  const override = (value: number) =>
+    service.command('POST', '/points/1/action/2/override', { value, for_seconds: 60, reason: 'somebody works on it' });
+  const values = async () => {
+    const { list } = (await service.read('/overrides')).body['data'] as unknown as {
+      list: { value: number }[];
+    };
+    return list.map(({ value }) => value);
+  };
+  try {
+    const id = String((await override(5)).body['data']?.['override_id']);
+    writeFileSync(refused, join(folders.data, 'runtime.sqlite-wal'));
+    expect((await override(7)).body['error']).toMatchObject({ code: 'storage-unavailable' });
+    expect((await service.command('DELETE', `/overrides/${id}`)).body['error']).toMatchObject({
+      code: 'storage-unavailable',
+    });
+    expect(await values()).toEqual([5]);
+    rmSync(refused);
+    await service.stop('SIGKILL');
+    service = await startTestService(folders, refusing);
+    expect(await values()).toEqual([5]);
   } finally {
     await service.stop();
   }
