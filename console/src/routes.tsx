@@ -16,11 +16,12 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 /** Search values are parsed as JSON: what looks like a number comes as one. */
 const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
 
-/** The members that an address gives. */
-function given<T extends object>(members: T): { [N in keyof T]?: NonNullable<T[N]> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
-    [N in keyof T]?: NonNullable<T[N]>;
-  };
+/**
+ * The members of an address as checked. One that is undefined is given as such: the router takes what is checked over what the address
+ * says, and a member that is absent would leave the page with the value that was refused.
+ */
+function checked<T extends object>(members: T): { [N in keyof T]?: NonNullable<T[N]> } {
+  return members;
 }
 
 const siteRoute = createRoute({
@@ -33,7 +34,7 @@ const pointsRoute = createRoute({
   getParentRoute: () => root,
   path: '/points',
   component: later(async () => (await import('./points/points-page.tsx')).PointsPage),
-  validateSearch: (search: Search) => given({ filter: pointFilters.find((name) => name === search['filter']) }),
+  validateSearch: (search: Search) => checked({ filter: pointFilters.find((name) => name === search['filter']) }),
 });
 
 const pointRoute = createRoute({
@@ -65,7 +66,7 @@ const rulesRoute = createRoute({
   path: '/rules',
   component: later(async () => (await import('./rules/rules-page.tsx')).RulesPage),
   validateSearch: (search: Search) =>
-    given({
+    checked({
       create: search['create'] === true || undefined,
       filter: ruleFilters.find((name) => name === search['filter']),
     }),
@@ -76,7 +77,7 @@ const ruleRoute = createRoute({
   path: '/rules/$ruleId',
   component: later(async () => (await import('./editor/rule-page.tsx')).RulePage),
   validateSearch: (search: Search) =>
-    given({
+    checked({
       panel: panels.find((name) => name === search['panel']),
       run: text(search['run']),
       node: text(search['node']),
@@ -87,7 +88,7 @@ const revisionsRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId/revisions',
   component: later(async () => (await import('./revisions/revisions-page.tsx')).RevisionsPage),
-  validateSearch: ({ revision }: Search) => given({ revision: typeof revision === 'number' ? revision : undefined }),
+  validateSearch: ({ revision }: Search) => checked({ revision: typeof revision === 'number' ? revision : undefined }),
 });
 
 const evidenceRoute = createRoute({
@@ -95,7 +96,7 @@ const evidenceRoute = createRoute({
   path: '/rules/$ruleId/evidence',
   component: later(async () => (await import('./evidence/evidence-page.tsx')).EvidencePage),
   validateSearch: (search: Search) =>
-    given({ part: evidenceParts.find((name) => name === search['part']), run: text(search['run']) }),
+    checked({ part: evidenceParts.find((name) => name === search['part']), run: text(search['run']) }),
 });
 
 const auditRoute = createRoute({
@@ -103,19 +104,14 @@ const auditRoute = createRoute({
   path: '/audit',
   component: later(async () => (await import('./audit/audit-page.tsx')).AuditPage),
   validateSearch: (search: Search): AuditSearch =>
-    Object.fromEntries(
-      auditFilterNames.flatMap((name) => {
-        const value = word(search[name]);
-        return value === undefined ? [] : [[name, value]];
-      }),
-    ),
+    checked(Object.fromEntries(auditFilterNames.map((name) => [name, word(search[name])]))),
 });
 
 const forecastsRoute = createRoute({
   getParentRoute: () => root,
   path: '/forecasts',
   component: later(async () => (await import('./forecasts/forecasts-page.tsx')).ForecastsPage),
-  validateSearch: (search: Search) => given({ task: word(search['task']) }),
+  validateSearch: (search: Search) => checked({ task: word(search['task']) }),
 });
 
 const routeTree = root.addChildren([

@@ -342,6 +342,29 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await context.close();
   });
 
+  test('an address with values that its page does not know opens the page as without them', async () => {
+    const { page, context, complaints } = await visit(browser, service, { hash: '/rules/1/evidence?part=other' });
+    await page.getByTestId('tests').waitFor();
+    await page.goto(`${service.base}/#/rules/1?panel=other`);
+    await page.getByTestId('rule-form').waitFor();
+    await page.goto(`${service.base}/#/rules/1/revisions?revision=other`);
+    await page.getByTestId('revision').waitFor();
+    for (const [list, row] of [
+      ['rules', 'Daily energy'],
+      ['points', 'battery soc'],
+    ] as const) {
+      await page.goto(`${service.base}/#/${list}?filter=other`);
+      await page.getByRole('link', { name: row }).waitFor();
+      expect(await page.getByRole('radio', { name: 'All' }).isChecked()).toBe(true);
+    }
+    await page.goto(`${service.base}/#/audit?action=[1]`);
+    await page.getByTestId('audit-events').getByRole('link', { name: 'Peak shaving' }).first().waitFor();
+    expect(await page.getByRole('combobox', { name: 'Action' }).inputValue()).toBe('');
+    expect(await page.getByRole('button', { name: 'Clear filters' }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a phone shows what runs, and disables and enables it', async () => {
     const { page, context } = await visit(browser, service, { width: 390, height: 800 });
     const row = page.locator('tr', { hasText: 'Daily energy' });

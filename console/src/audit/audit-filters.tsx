@@ -1,7 +1,7 @@
 /** The filters of the audit query: exact words, and a range of time in the reader's own zone. */
 import { Autocomplete, Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import type { AuditFilterName, AuditSearch } from '../addresses.ts';
+import { type AuditFilterName, type AuditSearch, auditFilterNames } from '../addresses.ts';
 import { localTimeOf, msOfLocal } from '../parts/local-time.ts';
 import { auditWords } from '../strings/audit.ts';
 import classes from './audit.module.css';
@@ -54,7 +54,7 @@ export function AuditFilters({ search, onSearch }: FilterParts) {
       onBlur={() => apply(typed)}
     />
   );
-  const isFiltered = Object.keys(search).some((name) => name !== 'event');
+  const isFiltered = auditFilterNames.some((name) => name !== 'event' && search[name] !== undefined);
   return (
     <form className={classes['filters']} aria-label={words.label} onSubmit={submit}>
       {text('action', Object.keys(auditWords.actions))}

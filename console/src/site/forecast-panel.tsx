@@ -33,7 +33,7 @@ function Joined({ entry, resultId, asOf }: { entry: TaskDiscoveryEntry; resultId
           {words.title(`${target.name} [${target.unit}]`)}
         </h2>
         <span className={points['soft']}>
-          {words.issued} <Moment at={asOf} />
+          {words.dataUpTo} <Moment at={asOf} />
         </span>
       </div>
       <div className={classes['chart']}>

@@ -153,7 +153,7 @@ export const siteWords: typeof englishSite = {
   otherHint: 'Was die gemessenen Flüsse offen lassen',
   forecast: {
     title: (target) => `Prognose: ${target}`,
-    issued: 'erstellt',
+    dataUpTo: 'Daten bis',
     all: 'Alle Prognosen',
   },
   actuators: 'Aktoren',

@@ -148,7 +148,7 @@ export const siteWords = {
   otherHint: 'The unmetered remainder of the power balance',
   forecast: {
     title: (target: string) => `Forecast: ${target}`,
-    issued: 'issued',
+    dataUpTo: 'data up to',
     all: 'All forecasts',
   },
   actuators: 'Actuators',
