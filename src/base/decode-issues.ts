@@ -4,6 +4,7 @@
  */
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
+import { keywordInWords, typeInWords } from './decode-words.ts';
 import { isObject } from './json.ts';
 
 export interface DecodeIssue {
@@ -62,7 +63,7 @@ function choiceOf(error: SchemaError, schema: TSchema, value: unknown): Choice {
   const given = valueAt(value, path);
   const objects = [...shapes.entries()].filter(([, shape]) => properties(shape) !== null);
   const one = objects.length === 1 ? objects[0]?.[0] : undefined;
-  if (!isObject(given)) return { error, meant: null, issue: { path, message: plainChoice(shapes) ?? error.message } };
+  if (!isObject(given)) return plainFault(error, shapes, given);
   if (one !== undefined) return { error, meant: one, issue: null };
   const name = tellingMember(objects.map(([, shape]) => shape));
   if (name === null) return { error, meant: null, issue: { path, message: error.message } };
@@ -70,6 +71,28 @@ function choiceOf(error: SchemaError, schema: TSchema, value: unknown): Choice {
   if (told !== undefined) return { error, meant: told[0], issue: null };
   const issue = { path: `${path}/${name}`, message: oneOf(objects.map(([, shape]) => constantAt(shape, name))) };
   return { error, meant: null, issue };
+}
+
+/** Of the shapes that are not objects, the one of the value's type is meant. */
+function plainFault(error: SchemaError, shapes: readonly unknown[], given: unknown): Choice {
+  const said = (message: string): Choice => ({
+    error,
+    meant: null,
+    issue: { path: error.instancePath, message },
+  });
+  const choice = plainChoice(shapes);
+  if (choice !== null) return said(choice);
+  const alike = [...shapes.keys()].filter((at) => hasTypeOf(shapes[at], given));
+  if (alike[0] !== undefined && alike.length === 1) return { error, meant: alike[0], issue: null };
+  const words = shapes.map((shape) => (isObject(shape) ? typeInWords(shape.type) : undefined));
+  return said(words.includes(undefined) ? error.message : `must be ${[...new Set(words)].join(' or ')}`);
+}
+
+function hasTypeOf(shape: unknown, given: unknown): boolean {
+  if (!isObject(shape)) return false;
+  if (given === null) return shape.type === 'null';
+  if (Array.isArray(given)) return shape.type === 'array';
+  return shape.type === typeof given || (shape.type === 'integer' && typeof given === 'number');
 }
 
 /** True for the fault of a shape that was not meant. */
@@ -122,7 +145,7 @@ function messageOf(error: SchemaError, schema: TSchema): string {
   }
   const place = schemaAt(schema, error.schemaPath);
   if (error.keyword === 'pattern' && typeof place.description === 'string') return `must be ${place.description}`;
-  return error.message;
+  return keywordInWords(error.keyword, params) ?? error.message;
 }
 
 function oneOf(values: readonly unknown[]): string {

@@ -81,7 +81,7 @@ describe('of a choice between shapes only the one that was meant is spoken of', 
   );
 
   test.each([
-    [{ from: { kind: 'file', path: 3 } }, '/from/path', 'must be string'],
+    [{ from: { kind: 'file', path: 3 } }, '/from/path', 'must be a string'],
     [{ from: { kind: 'store', id: 1, path: 'x' } }, '/from/path', 'is not a known field'],
     [{ from: { kind: 'store' } }, '/from', 'must have "id"'],
     [{ from: { kind: 'folder', path: 'x' } }, '/from/kind', 'must be one of "file", "store"'],
@@ -89,9 +89,10 @@ describe('of a choice between shapes only the one that was meant is spoken of', 
     [{ from: 'file' }, '/from', 'must be an object'],
     [{ policy: 'maybe' }, '/policy', 'must be one of "reject", "allow", or an object'],
     [{ policy: { method: 'maybe' } }, '/policy/method', 'must be one of "linear", "hold"'],
-    [{ list: [{ a: 1 }, null, { a: 'x' }] }, '/list/2/a', 'must be integer'],
+    [{ list: [{ a: 1 }, null, { a: 'x' }] }, '/list/2/a', 'must be a whole number'],
     [{ list: [{ a: 1 }, null, 7] }, '/list/2', 'must be one of null, or an object'],
-    [{ text: '' }, '/text', 'must match a schema in anyOf'],
+    [{ text: '' }, '/text', 'must have at least 1 character'],
+    [{ text: 3 }, '/text', 'must be a string or null'],
   ])('%j: %s %s', (value, path, message) => {
     const decoded = choice(value);
     expect(decoded.ok ? [] : decoded.issues).toEqual([{ path, message }]);
@@ -110,6 +111,37 @@ describe('of a choice between shapes only the one that was meant is spoken of', 
       '/policy',
     ]);
   });
+});
+
+test.each([
+  [Type.String(), 1, 'must be a string'],
+  [Type.Number(), 'x', 'must be a number'],
+  [Type.Integer(), 1.5, 'must be a whole number'],
+  [Type.Boolean(), 'x', 'must be true or false'],
+  [Type.Array(Type.Null()), 1, 'must be a list'],
+  [Type.Array(Type.Null()), [1], 'must be null'],
+  [Type.Object({}), 1, 'must be an object'],
+  [Type.Union([Type.String(), Type.Integer()]), true, 'must be a string or a whole number'],
+  [Type.Union([Type.Integer({ minimum: 1 }), Type.String()]), 0, 'must be at least 1'],
+  [Type.Number({ maximum: 1 }), 2, 'must be at most 1'],
+  [Type.Number({ exclusiveMinimum: 0 }), 0, 'must be more than 0'],
+  [Type.Number({ exclusiveMaximum: 1 }), 1, 'must be less than 1'],
+  [Type.Number({ multipleOf: 5 }), 7, 'must be a multiple of 5'],
+  [Type.String({ minLength: 2 }), 'x', 'must have at least 2 characters'],
+  [Type.String({ maxLength: 1 }), 'xy', 'must have at most 1 character'],
+  [Type.Array(Type.Integer(), { minItems: 1 }), [], 'must have at least 1 entry'],
+  [Type.Array(Type.Integer(), { maxItems: 1 }), [1, 2], 'must have at most 1 entry'],
+  [Type.Array(Type.Integer(), { uniqueItems: true }), [1, 1], 'must not have the same entry twice'],
+  [Type.Record(Type.String(), Type.Integer(), { minProperties: 1 }), {}, 'must have at least 1 member'],
+  [
+    Type.Record(Type.String(), Type.Integer(), { maxProperties: 2 }),
+    { a: 1, b: 2, c: 3 },
+    'must have at most 2 members',
+  ],
+  [Type.String({ format: 'date-time' }), 'noon', 'must be a time with its offset, such as 2026-07-11T06:00:00Z'],
+])('%j of %j %s', (member, value, message) => {
+  const decoded = decoder(Type.Object({ member }))({ member: value });
+  expect(decoded.ok ? null : decoded.issues[0]?.message).toBe(message);
 });
 
 test('what must be is said in words: a described pattern, a choice', () => {

@@ -240,7 +240,7 @@ describe('[points §1] refused with file, line and reason', () => {
       'a register out of range',
       `id: 1, kind: action, ${holding.replace('register: 0', 'register: 65536')}`,
       'address/register',
-      '<= 65535',
+      'at most 65535',
     ],
     [
       'a value beyond the last register',
@@ -299,7 +299,7 @@ describe('[points §1] refused with file, line and reason', () => {
       'invalid',
       '16',
     ],
-    ['step 0', `id: 1, kind: action, step: 0, ${holding}`, 'step', '> 0'],
+    ['step 0', `id: 1, kind: action, step: 0, ${holding}`, 'step', 'more than 0'],
     ['safe_value without hold_max_ms', `id: 1, kind: action, safe_value: 0, ${holding}`, 'safe_value', 'go together'],
     ['hold_max_ms without safe_value', `id: 1, kind: action, hold_max_ms: 5, ${holding}`, 'hold_max_ms', 'go together'],
     [
@@ -314,7 +314,7 @@ describe('[points §1] refused with file, line and reason', () => {
       'priority_hold_ms',
       'written',
     ],
-    ['a negative id', `id: -1, kind: action, ${holding}`, 'id', '>= 0'],
+    ['a negative id', `id: -1, kind: action, ${holding}`, 'id', 'at least 0'],
   ])('a point with %s', (_, point, member, reason) => {
     expect(refusedPoint(point)).toContainEqual(
       expect.stringMatching(

@@ -170,7 +170,7 @@ test('[points §3.4] a SunSpec model that the site defines: checked, simulated, 
   folders.write('sunspec/model_64902.json', JSON.stringify({ ...modules, id: 0 }));
   expect(setpoint('site', 'check')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('sunspec/model_64902.json:1: /id must be >= 1'),
+    stderr: expect.stringContaining('sunspec/model_64902.json:1: /id must be at least 1'),
   });
   folders.write('sunspec/model_64902.json', JSON.stringify(modules));
   expect(setpoint('site', 'test-template', 'own-string').stdout).toBe('own-string: no errors (1 self-test)\n');
