@@ -9,11 +9,10 @@ const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type
 const number = nullable(Type.Number());
 const count = Type.Integer({ minimum: 0 });
 const status = Type.Enum(['produced', 'fallback', 'unavailable']);
-const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$' });
 
 export const resultPageSize = 50;
 
-const about = { task: identifier, binding: identifier };
+const about = { task: identifierSchema, binding: identifierSchema };
 const span = { from: Type.Optional(timestampSchema), to: Type.Optional(timestampSchema) };
 
 export const resultsQuerySchema = strict({

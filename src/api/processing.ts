@@ -46,12 +46,21 @@ export const wireLimits = {
   revisionMax: 4_294_967_295,
 } as const;
 
-export const identifierSchema = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$' });
+export const identifierSchema = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$',
+  description: '1 to 256 letters, digits and . _ : -, the first a letter or digit',
+});
 /** Feature names and targets: no control characters. */
 export const featureNamePattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,128}$';
-export const featureNameSchema = Type.String({ pattern: featureNamePattern });
+export const featureNameSchema = Type.String({
+  pattern: featureNamePattern,
+  description: '1 to 128 characters, none a control character',
+});
 export const unitSchema = Type.String({ minLength: 1, maxLength: wireLimits.unitCharsMax });
-export const sourceRefSchema = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,2047}$' });
+export const sourceRefSchema = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,2047}$',
+  description: '1 to 2048 letters, digits and . _ -, the first a letter or digit',
+});
 const codeSchema = Type.String({ pattern: '^[A-Z][A-Z0-9_]*$', maxLength: wireLimits.codeCharsMax });
 export const revisionSchema = Type.Integer({ minimum: 1, maximum: wireLimits.revisionMax });
 export const digestSchema = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' });
@@ -59,6 +68,7 @@ export const digestSchema = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' });
 export const timestampSchema = Type.String({
   pattern:
     '^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?Z$',
+  description: 'a time in UTC as YYYY-MM-DDTHH:MM:SSZ',
 });
 /** UUID in any case, on the processor wire [processor §2]. */
 const uuidSchema = Type.String({ pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' });

@@ -13,9 +13,11 @@ import {
   parseDocument,
   stringify,
   visit,
+  type YAMLError,
   type YAMLSeq,
 } from 'yaml';
 import { decoder } from './decode.ts';
+import { yamlFaultInWords } from './yaml-words.ts';
 
 /** Everything that is wrong with one file, a line each. */
 export class YamlError extends Error {
@@ -50,14 +52,9 @@ export function parseYaml(text: string, fileName: string): YamlFile {
   } as const;
   const document = parseDocument(text, { ...options, resolveKnownTags: false });
   const lineOf = (offset: number): number => counter.linePos(offset).line;
-  const problems = [
-    ...[...document.errors, ...document.warnings].map((problem) => ({
-      line: lineOf(problem.pos[0]),
-      reason: problem.message,
-    })),
-    ...indirections(document).map(({ offset, reason }) => ({ line: lineOf(offset), reason })),
-  ];
-  if (problems.length > 0) throw new YamlError(problems.map(({ line, reason }) => `${fileName}:${line}: ${reason}`));
+  const faults = syntaxFaults(document);
+  if (faults.length > 0)
+    throw new YamlError(faults.map(({ offset, reason }) => `${fileName}:${lineOf(offset)}: ${reason}`));
   const at = (path: string, reason: string): string => {
     const parts = path
       .split('/')
@@ -138,9 +135,39 @@ export function notFinite(value: unknown, path: string): string[] {
   );
 }
 
+interface SyntaxFault {
+  readonly offset: number;
+  readonly reason: string;
+}
+
+/** Codes of faults that leave the rest of the file readable. */
+const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
+
+/** Where the text is no YAML only the first place is named: what the parser finds behind it follows from that. */
+function syntaxFaults(document: Document.Parsed): SyntaxFault[] {
+  const problems = [...document.errors, ...document.warnings];
+  const faults = (some: readonly YAMLError[]): SyntaxFault[] =>
+    some.map((error) => ({ offset: beginOf(document, error), reason: yamlFaultInWords(error) }));
+  const [first] = faults(problems.filter(({ code }) => !harmless.has(code))).toSorted((a, b) => a.offset - b.offset);
+  if (first !== undefined) return [{ ...first, reason: `not valid YAML: ${first.reason}` }];
+  return [...faults(problems), ...indirections(document)];
+}
+
+/** A text without a closing quote is found wrong where the parser gave up looking for it; it is wrong where it begins. */
+function beginOf(document: Document.Parsed, { code, pos: [at] }: YAMLError): number {
+  let begin = at;
+  if (code === 'MISSING_CHAR')
+    visit(document, {
+      Scalar(_, { type, range }) {
+        if (type?.startsWith('QUOTE') === true && range?.[1] === at) begin = range[0];
+      },
+    });
+  return begin;
+}
+
 /** YAML features without a use in configuration: aliases, and keys that are not plain text or numbers. */
-function indirections(document: Document.Parsed): { offset: number; reason: string }[] {
-  const found: { offset: number; reason: string }[] = [];
+function indirections(document: Document.Parsed): SyntaxFault[] {
+  const found: SyntaxFault[] = [];
   visit(document, {
     Alias(_, node) {
       found.push({ offset: node.range?.[0] ?? 0, reason: 'aliases are not allowed' });

@@ -11,7 +11,10 @@ export const optional = Type.Optional;
 /** Sign conventions, semantic points, references between files, families: words that are compared exactly. */
 export const wordSchema = Type.String({ minLength: 1, maxLength: wireLimits.identifierCharsMax });
 /** An environment variable's name, never its value. */
-export const environmentNameSchema = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$' });
+export const environmentNameSchema = Type.String({
+  pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$',
+  description: 'the name of an environment variable',
+});
 export const wholeSchema = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
 /** Seconds, above zero [data-processing §1.1]; ten years bound what anybody can mean. */
 export const secondsSchema = wholeSchema(1, 315_360_000);

@@ -6,7 +6,10 @@ import Type, { type Static } from 'typebox';
 import { strict } from '../base/schema.ts';
 import { readYaml, YamlError } from '../base/yaml.ts';
 
-const templateName = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,63}$' });
+const templateName = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+  description: '1 to 64 letters a-z, digits and -, the first a letter or digit',
+});
 const parameter = strict({
   type: Type.Enum(['text', 'integer', 'number']),
   default: Type.Optional(Type.Union([Type.String(), Type.Number()])),

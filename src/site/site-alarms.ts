@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { strict } from '../base/schema.ts';
 import type { YamlFile } from '../base/yaml.ts';
 import type { PointKind, PointRef } from './catalogue.ts';
+import { identifier } from './protocol/protocol.ts';
 
 /** Alarms that one site may define. */
 export const alarmsMaximum = 1000;
@@ -26,7 +27,7 @@ export type AlarmPriority = (typeof alarmPriorities)[number];
 
 const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const alarmSchema = strict({
-  id: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' }),
+  id: identifier,
   name: Type.String({ minLength: 1, maxLength: 128 }),
   point: strict({ instance: wireId, point_type: Type.Optional(Type.Enum(['measurement', 'action'])), point: wireId }),
   above: Type.Optional(Type.Number()),

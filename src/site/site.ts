@@ -11,11 +11,11 @@ import type { DeviceTemplates } from './device-template.ts';
 import { type ChannelText, fromTemplates, type InstanceText } from './instances.ts';
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
-import { milliseconds, type ProtocolFiles } from './protocol/protocol.ts';
+import { identifier, milliseconds, type ProtocolFiles } from './protocol/protocol.ts';
 import { readSiteAlarms, type SiteAlarm, siteAlarmsSchema } from './site-alarms.ts';
 import { readStandingLimits, type StandingLimit, standingLimitsSchema } from './standing-limits.ts';
 
-const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
+const day = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'a day as YYYY-MM-DD' });
 const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const finite = Type.Number();
 const positiveMs = Type.Integer({ minimum: 1, maximum: 86_400_000 });
@@ -65,7 +65,7 @@ const siteSchema = strict({
     latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90 })),
     longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180 })),
   }),
-  holidays: Type.Optional(Type.Array(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }))),
+  holidays: Type.Optional(Type.Array(day)),
   parameters: Type.Optional(Type.Record(Type.String({ pattern: '^.{1,128}$' }), parameterSchema)),
   channels: Type.Array(Type.Object({ id: identifier, driver: Type.String() }), { maxItems: channelsMaximum }),
   instances: Type.Array(

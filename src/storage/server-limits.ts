@@ -8,7 +8,7 @@ export const storageLimitsSchema = strict({
     // Names of 63 characters are the server's limit, and those of channels are this and a few more.
     pattern: '^[a-z_][a-z0-9_]{0,57}$',
     default: 'setpoint',
-    description: 'schema of the database that holds all tables, 58 characters at most',
+    description: 'a schema of the database, of 1 to 58 letters a-z, digits and _: it holds all tables',
   }),
   connections_max: limit(10, [1, 1000], 'connections that one part of a process keeps open at most'),
   connect_timeout_ms: limit(3000, [100, 60_000], 'time in which a connection must be there, or a free one found'),

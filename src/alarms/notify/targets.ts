@@ -14,7 +14,13 @@ export const notifySchema = strict({
     Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), { maxItems: notifyUrlsMax, uniqueItems: true }),
   ),
   mqtt: Type.Optional(
-    strict({ channel: Type.String({ minLength: 1 }), topic: Type.String({ pattern: '^[^#+\\u0000]{1,512}$' }) }),
+    strict({
+      channel: Type.String({ minLength: 1 }),
+      topic: Type.String({
+        pattern: '^[^#+\\u0000]{1,512}$',
+        description: 'a topic without wildcards, of 1 to 512 characters',
+      }),
+    }),
   ),
 });
 export type NotifySettings = Static<typeof notifySchema>;

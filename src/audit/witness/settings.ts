@@ -16,7 +16,8 @@ export const auditNames = {
     Type.String({
       pattern: '^[^\\s+]+$',
       maxLength: originBytesMax,
-      description: 'prefix of the log names; default setpoint/<site id>. Cannot change after the first event',
+      description:
+        'a prefix of the log names without white space or +; default setpoint/<site id>. Cannot change after the first event',
     }),
   ),
   witnesses: Type.Optional(

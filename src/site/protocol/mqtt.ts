@@ -4,7 +4,10 @@ import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
 import { identifier, type Protocol } from './protocol.ts';
 
-const variableName = Type.String({ pattern: '^[A-Z_][A-Z0-9_]{0,127}$' });
+const variableName = Type.String({
+  pattern: '^[A-Z_][A-Z0-9_]{0,127}$',
+  description: 'the name of an environment variable, in capitals',
+});
 /** A topic to publish or subscribe to as it is: wildcards have no one value. */
 const mqttTopic = Type.String({
   minLength: 1,

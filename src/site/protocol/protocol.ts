@@ -40,5 +40,8 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   hasNoNumber?(address: Address, channel: Channel): boolean;
 }
 
-export const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
+export const identifier = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
+  description: '1 to 128 letters, digits and . _ : -, the first a letter or digit',
+});
 export const milliseconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });

@@ -12,7 +12,10 @@ export const groupDepthMaximum = 3;
 /** Registers of one read request bound what one point may take. */
 const pointRegistersMaximum = 125;
 
-const name = Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$' });
+const name = Type.String({
+  pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+  description: '1 to 64 letters, digits and _, the first a letter',
+});
 const pointSchema = Type.Object({
   name,
   type: Type.String(),
