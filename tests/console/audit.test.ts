@@ -25,16 +25,18 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
   beforeAll(async () => {
     service = await startDemo();
     browser = await launch();
-    const [shaving] = demoRules().filter(({ name }) => name === 'Peak shaving');
-    if (shaving === undefined) throw new Error('the demo has no rule of that name');
-    [id = 0] = await installRules(service, [shaving]);
+    const isShaving = ({ name }: { readonly name: string }): boolean => name === 'Peak shaving';
+    const rules = demoRules();
+    [id = 0] = await installRules(service, [...rules.filter(isShaving), ...rules.filter((rule) => !isShaving(rule))]);
     const changed = await service.command('PUT', `/rules/${id}`, { priority: 99, reason: 'more important' });
     expect(changed.status, changed.text).toBe(200);
     await service.command('POST', '/points/4/action/1/override', { value: 10, for_seconds: 60, reason: 'a test' });
-    const issued = runCommand('setpoint', ['token', '--role', 'Viewer', '--subject', 'ada', '--ttl', '1h'], {
-      ...serviceEnvironment(service.folders),
-    });
-    expect(issued.status, issued.stderr).toBe(0);
+    for (const subject of ['ada', 'bob', 'eve']) {
+      const issued = runCommand('setpoint', ['token', '--role', 'Viewer', '--subject', subject, '--ttl', '1h'], {
+        ...serviceEnvironment(service.folders),
+      });
+      expect(issued.status, issued.stderr).toBe(0);
+    }
   });
   afterAll(async () => {
     await browser?.close();
@@ -63,7 +65,12 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await untilText(table, /Token for ada\s*identity-token:ada/);
     await untilText(table, /Peak shaving\s*automation-rule:\d+/);
     const facets = page.getByTestId('facets');
-    await untilText(facets, /Overrode an actuator 2/);
+    await untilText(facets, /Counts in the \d+ events listed below[\s\S]*Overrode an actuator 2/);
+    const resources = facets.getByRole('region', { name: 'Resources' }).getByRole('listitem');
+    const more = resources.getByRole('button', { name: /Show \d+ more/ });
+    const hidden = Number(/\d+/.exec(await more.innerText())?.[0]);
+    await more.click();
+    await expect.poll(() => resources.count()).toBe(6 + hidden);
     await facets.getByRole('button', { name: /Overrode an actuator/ }).click();
     await expect.poll(() => table.locator('tbody tr').count()).toBe(2);
     expect(await violations(page)).toEqual([]);

@@ -14,11 +14,10 @@ function valueOf({ action, subject, resource, outcome }: AuditEvent, name: Facet
 }
 
 /** The most frequent first; equally frequent ones by name. */
-export function facetsOf(events: readonly AuditEvent[], name: FacetName, most: number): FacetValue[] {
+export function facetsOf(events: readonly AuditEvent[], name: FacetName): FacetValue[] {
   const counts = new Map<string, number>();
   for (const event of events) counts.set(valueOf(event, name), (counts.get(valueOf(event, name)) ?? 0) + 1);
   return [...counts]
     .map(([value, count]) => ({ value, count }))
-    .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-    .slice(0, most);
+    .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
 }

@@ -11,10 +11,14 @@ export const auditWords: typeof english = {
     tokenFor: (subject) => `Token für ${subject}`,
   },
   facets: {
-    action: 'Aktionen',
-    subjectId: 'Wer',
-    resourceId: 'Ressourcen',
-    outcome: 'Ergebnisse',
+    among: (n) => (n === 1 ? 'Anzahl in dem einen Ereignis der Liste' : `Anzahl in den ${n} Ereignissen der Liste`),
+    more: (n) => `${n} weitere zeigen`,
+    names: {
+      action: 'Aktionen',
+      subjectId: 'Wer',
+      resourceId: 'Ressourcen',
+      outcome: 'Ergebnisse',
+    },
   },
   changes: {
     title: 'Was sich geändert hat',

@@ -10,10 +10,14 @@ export const auditWords = {
     tokenFor: (subject: string) => `Token for ${subject}`,
   },
   facets: {
-    action: 'Actions',
-    subjectId: 'Who',
-    resourceId: 'Resources',
-    outcome: 'Outcomes',
+    among: (n: number) => (n === 1 ? 'Counts in the one event listed below' : `Counts in the ${n} events listed below`),
+    more: (n: number) => `Show ${n} more`,
+    names: {
+      action: 'Actions',
+      subjectId: 'Who',
+      resourceId: 'Resources',
+      outcome: 'Outcomes',
+    },
   },
   changes: {
     title: 'What changed',
