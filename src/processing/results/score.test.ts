@@ -236,6 +236,15 @@ describe('scores', () => {
     expect(scoresOf([steady()], { actualAt: () => 1 })[0]?.skill.same_time_last_week).toBeNull();
   });
 
+  test('coverage: the widest band comes first, in whatever order the forecasts had them', () => {
+    const [narrow, wide] = [
+      [0.4, 0.6],
+      [0.05, 0.95],
+    ].map((own) => steady({ probabilities: own }));
+    const [group] = scoresOf([narrow, steady({ probabilities: [0.25, 0.75] }), wide].flatMap((each) => each ?? []));
+    expect(Object.keys(group?.coverage ?? {})).toEqual(['0.05-0.95', '0.25-0.75', '0.4-0.6']);
+  });
+
   test('PIT: a point is spread over the probabilities between its quantiles', () => {
     const pitAt = (actual: number): readonly number[] | null | undefined =>
       scoresOf([steady({ steps: 1 })], { actualAt: () => actual })[0]?.pit;

@@ -329,11 +329,17 @@ function groupOf(key: ScoreGroup['key'], sums: Sums, draws: Uint16Array): ScoreG
     bias: mean(sums.signed),
     rmse: squared === null ? null : Math.sqrt(squared),
     pinball: sums.pinballCount === 0 ? null : sums.pinball / sums.pinballCount,
-    coverage: Object.fromEntries([...sums.bands].map(([band, { inside, count }]) => [band, inside / count])),
+    coverage: coverageOf(sums),
     pit: spreadPoints === 0 ? null : Array.from(sums.pit, (share) => share / spreadPoints),
     skill: { persistence: skill(0), same_time_yesterday: skill(1), same_time_last_week: skill(2) },
     interval: intervalOf([...sums.days.values()], draws),
   };
+}
+
+/** The widest band first, whatever the quantiles of the first forecast were. */
+function coverageOf({ bands }: Sums): ScoreGroup['coverage'] {
+  const widestFirst = [...bands].toSorted(([one], [other]) => Number.parseFloat(one) - Number.parseFloat(other));
+  return Object.fromEntries(widestFirst.map(([band, { inside, count }]) => [band, inside / count]));
 }
 
 /** Of the mean absolute error: days are drawn again with replacement, because errors of one day go together. Null for a single day. */
