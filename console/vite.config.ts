@@ -72,6 +72,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Many small files compress badly: what four pages or more share comes as one, but not what the pages of a rule do without.
     rolldownOptions: {
+      // No module reads a property for the sake of what a getter does.
+      treeshake: { propertyReadSideEffects: false },
       output: {
         codeSplitting: {
           groups: [{ name: 'shared', test: (id: string) => !operatorModules.test(id), minShareCount: 4 }],

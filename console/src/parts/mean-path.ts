@@ -1,28 +1,27 @@
 /** A series of bucket means as an SVG path. */
+import { gapsAfter } from './trend-gaps.ts';
 
 interface MeanSeries {
   readonly from: string;
   readonly to: string;
-  readonly bucket_seconds: number;
-  readonly buckets: readonly { readonly t: string; readonly mean: number }[];
+  readonly buckets: readonly { readonly t: string; readonly mean: number; readonly observations: number }[];
 }
 
-/** A distance of more buckets than this between two values breaks the line. */
-const gapBuckets = 3;
-
-export function meanPath(
-  { from, to, bucket_seconds: seconds, buckets }: MeanSeries,
-  width: number,
-  yOf: (mean: number) => number,
-): string {
-  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  let beforeMs = Number.NEGATIVE_INFINITY;
-  return buckets
-    .map(({ t: at, mean }) => {
-      const ms = Date.parse(at);
-      const command = ms - beforeMs > gapBuckets * seconds * 1000 ? 'M' : 'L';
-      beforeMs = ms;
-      return `${command}${(((ms - fromMs) / (toMs - fromMs)) * width).toFixed(1)} ${yOf(mean).toFixed(1)}`;
+/** A gap in what was recorded breaks the line; a mean between two gaps is a dash. */
+export function meanPath({ from, to, buckets }: MeanSeries, width: number, yOf: (mean: number) => number): string {
+  const [start, end] = [from, to].map(unixOf) as [number, number];
+  const timed = buckets.map((bucket) => ({ ...bucket, unix: unixOf(bucket.t) }));
+  const gaps = gapsAfter(timed);
+  const isFirst = (at: number): boolean => at === 0 || gaps[at - 1] !== null;
+  return timed
+    .map(({ unix, mean }, at) => {
+      const place = `${(((unix - start) / (end - start)) * width).toFixed(1)} ${yOf(mean).toFixed(1)}`;
+      const isLast = at === timed.length - 1 || gaps[at] !== null;
+      return isFirst(at) ? `M${place}${isLast ? 'h1' : ''}` : `L${place}`;
     })
     .join('');
+}
+
+function unixOf(time: string): number {
+  return Date.parse(time) / 1000;
 }

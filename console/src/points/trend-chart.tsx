@@ -9,6 +9,7 @@ import uPlot from 'uplot';
 import { axisTimes, timeText } from '../parts/chart-times.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
 import { axisRange } from '../parts/shown-range.ts';
+import { gapsAfter, lonely } from '../parts/trend-gaps.ts';
 import { pointWords } from '../strings/points.ts';
 import type { TrendView } from './point-queries.ts';
 import classes from './points.module.css';
@@ -83,21 +84,15 @@ export default function TrendChart({ label, ...parts }: ChartParts) {
   return <div ref={place} className={classes['chart']} role="img" aria-label={label} />;
 }
 
-/** Of the usual distance between two values, how much breaks the line. */
-const gapFactor = 3;
-
 /** Times in seconds, mean, highest, lowest. A gap in what was recorded breaks the line. */
-function dataOf({ buckets, bucket_seconds: seconds }: TrendView): uPlot.AlignedData {
+function dataOf({ buckets }: TrendView): uPlot.AlignedData {
   const columns: [number[], (number | null)[], (number | null)[], (number | null)[]] = [[], [], [], []];
-  const times = buckets.map(({ t: at }) => Date.parse(at) / 1000);
-  const distances = times.slice(1).map((at, index) => at - (times[index] ?? at));
-  const usual = distances.toSorted((a, b) => a - b)[Math.floor(distances.length / 2)] ?? seconds;
-  let before: number | undefined;
-  for (const [index, { mean, max, min }] of buckets.entries()) {
-    const unix = times[index] ?? 0;
-    if (before !== undefined && unix - before > gapFactor * usual) add(columns, before + usual, null, null, null);
+  const timed = buckets.map((bucket) => ({ ...bucket, unix: Date.parse(bucket.t) / 1000 }));
+  const gaps = gapsAfter(timed);
+  for (const [at, { unix, mean, max, min }] of timed.entries()) {
     add(columns, unix, mean, max, min);
-    before = unix;
+    const gap = gaps[at] ?? null;
+    if (gap !== null) add(columns, unix + gap, null, null, null);
   }
   return columns;
 }
@@ -133,7 +128,7 @@ function optionsFor(drawn: Drawn): uPlot.Options {
   const value = (_: uPlot, raw: number | null): string => withUnit(raw, parts().trend.unit);
   const paths = steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
   const shape = {
-    points: { show: () => parts().trend.buckets.length < 2 },
+    points: { show: true, filter: ({ data }: uPlot, series: number) => lonely(data[series] ?? []) },
     value,
     ...(paths === undefined ? {} : { paths }),
   };

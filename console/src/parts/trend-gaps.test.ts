@@ -1,0 +1,59 @@
+/** Gaps of a trend: an outage breaks the line, a value that stays the same does not. */
+import { describe, expect, test } from 'vitest';
+import { gapsAfter, lonely } from './trend-gaps.ts';
+
+type Part = readonly [seconds: number, observations: number];
+
+/** Buckets one after another: seconds to the next one, and observations. */
+function trend(...parts: readonly Part[]) {
+  let unix = 0;
+  return parts.map(([seconds, observations]) => {
+    const bucket = { unix, observations };
+    unix += seconds;
+    return bucket;
+  });
+}
+const times = (count: number, ...part: Part): Part[] => Array.from({ length: count }, () => part);
+/** Positions behind which the line breaks. */
+const broken = (...parts: readonly Part[]): number[] =>
+  gapsAfter(trend(...parts)).flatMap((gap, at) => (gap === null ? [] : [at]));
+
+describe('the line of a trend', () => {
+  test('breaks where readings stop, where they go on, and not between', () => {
+    expect(broken(...times(9, 12, 24), [600, 24], ...times(9, 12, 24))).toEqual([9]);
+    expect(broken(...times(9, 12, 24), [600, 24], [600, 24], ...times(9, 12, 24))).toEqual([9, 10]);
+  });
+
+  test('ends as long after the last value as one usually lasts', () => {
+    expect(gapsAfter(trend(...times(9, 12, 24), [600, 24], ...times(9, 12, 24)))[9]).toBe(12);
+  });
+
+  test('goes on through a minute in which nothing changed: one row stands for all of its readings', () => {
+    expect(broken(...times(9, 6, 12), [60, 120], ...times(9, 6, 12))).toEqual([]);
+    expect(broken(...times(9, 6, 12), [60, 120], [60, 120], [60, 120], ...times(9, 6, 12))).toEqual([]);
+  });
+
+  test('goes on through a minute of one command, whose row counts those before it', () => {
+    expect(broken(...times(9, 6, 6), [60, 6], [6, 60], ...times(9, 6, 6))).toEqual([]);
+  });
+
+  test('goes on where a coarse import meets live readings, on both sides', () => {
+    expect(broken(...times(20, 60, 1), ...times(60, 12, 24))).toEqual([]);
+    expect(broken(...times(60, 12, 24), ...times(20, 900, 1))).toEqual([]);
+  });
+
+  test('breaks at an outage in readings as rare as those of an import', () => {
+    expect(broken(...times(9, 900, 1), [9000, 1], ...times(9, 900, 1), ...times(60, 12, 24))).toEqual([9]);
+  });
+
+  test('of one bucket, or of none, has no gap', () => {
+    expect(gapsAfter(trend([12, 1]))).toEqual([null]);
+    expect(gapsAfter([])).toEqual([]);
+  });
+});
+
+test('values between gaps stand alone', () => {
+  expect(lonely([1, null, 2, 3, null, null, 4])).toEqual([0, 6]);
+  expect(lonely([5])).toEqual([0]);
+  expect(lonely([])).toEqual([]);
+});

@@ -1,0 +1,48 @@
+/**
+ * Where the line of a trend breaks because nothing was recorded. A value that stays the same is recorded less often than one that changes,
+ * and an import may be coarser than both, so a long distance alone is no gap: it is one if it is long beside the distances around it,
+ * and the observations at its ends do not account for it.
+ */
+
+/** Of the distance that would be expected, how much breaks the line. */
+const gapFactor = 3;
+/** Distances on each side that tell what is expected. */
+const reach = 4;
+
+interface Bucket {
+  /** Seconds since the epoch. */
+  readonly unix: number;
+  readonly observations: number;
+}
+
+/** For each bucket the seconds after which the line ends; null where it goes on to the next bucket. */
+export function gapsAfter(buckets: readonly Bucket[]): (number | null)[] {
+  const distances = buckets.slice(1).map(({ unix }, at) => unix - (buckets[at]?.unix ?? unix));
+  const rates = distances.map((distance, at) => (buckets[at]?.observations ?? 0) / distance);
+  return buckets.map(({ observations }, at) => {
+    const distance = distances[at];
+    const next = buckets[at + 1];
+    if (distance === undefined || next === undefined) return null;
+    const usual = median(around(distances, at));
+    // Measurements count forward from their row, repeated commands back from it.
+    const accountedFor = Math.max(observations, next.observations) / median(around(rates, at));
+    return distance > gapFactor * Math.max(usual, accountedFor) ? usual : null;
+  });
+}
+
+function around(values: readonly number[], at: number): readonly number[] {
+  return values.slice(Math.max(0, at - reach), at + reach + 1);
+}
+
+/** The lower one of two in the middle. */
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
+}
+
+/** Positions of values without a neighbour, which no line shows. */
+export function lonely(values: ArrayLike<number | null | undefined>): number[] {
+  const isThere = (at: number): boolean => typeof values[at] === 'number';
+  return Array.from({ length: values.length }, (_, at) => at).filter(
+    (at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1),
+  );
+}
