@@ -12,6 +12,8 @@ const compressible = /\.(js|css|html|svg)$/;
 /** What the first load of a rule does without: the other pages, the operations that only they call, long tables, and what a dialog shows of changes. */
 const operatorModules =
   /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/parts\/long-rows|node_modules\/@tanstack\/(react-virtual|virtual-core)|console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence|templates\/template-(dialog|update|queries))|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|rule-templates|processing[a-z-]*)\.ts/;
+/** What several parts of a rule's page share and other pages do without. */
+const drawingModules = /console\/src\/(editor\/(canvas-view|edit-wires|edit-names)|parts\/(copy-text|file-save))\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
 function precompress(): Plugin {
@@ -70,13 +72,16 @@ export default defineConfig({
     // Data URIs would need a wider policy for fonts and images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Many small files compress badly: what four pages or more share comes as one, but not what the pages of a rule do without.
+    // Many small files compress badly: what four pages or more share comes as one, but not what the pages of a rule do without; so does what only they share.
     rolldownOptions: {
       // No module reads a property for the sake of what a getter does.
       treeshake: { propertyReadSideEffects: false },
       output: {
         codeSplitting: {
-          groups: [{ name: 'shared', test: (id: string) => !operatorModules.test(id), minShareCount: 4 }],
+          groups: [
+            { name: 'shared', test: (id: string) => !operatorModules.test(id), minShareCount: 4 },
+            { name: 'drawing', test: drawingModules, minShareCount: 2 },
+          ],
         },
       },
     },

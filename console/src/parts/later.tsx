@@ -15,7 +15,8 @@ interface Later<P extends object> {
   preload(): Promise<void>;
 }
 
-export function later<P extends object>(load: () => Promise<ComponentType<P>>): Later<P> {
+/** `heightPx`: about the height of the part, which is kept for it. */
+export function later<P extends object>(load: () => Promise<ComponentType<P>>, heightPx = 200): Later<P> {
   let loaded: ComponentType<P> | null = null;
   const fetchPart = async (): Promise<void> => {
     loaded ??= await load();
@@ -33,7 +34,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     if (state !== 'failed' && Shown !== null) return <Shown {...props} />;
     if (state !== 'failed')
       return (
-        <Center mih={200} role="status" aria-label={t.common.loading}>
+        <Center mih={heightPx} role="status" aria-label={t.common.loading}>
           <Loader size="sm" />
         </Center>
       );

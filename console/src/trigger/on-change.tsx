@@ -1,48 +1,29 @@
 /** Runs when points change. */
-import { MultiSelect, Select } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { isFields } from '../../../src/rules/issues.ts';
 import { useEditor } from '../editor/editor-context.ts';
-import { pointKey, pointOfKey } from '../editor/site-catalogue.ts';
-import { longOptions } from '../parts/long-options.ts';
+import { later } from '../parts/later.tsx';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { said } from '../strings/language.ts';
 import type { TriggerForm, TriggerView } from './view.ts';
 
 const words = t.editor.ruleForm;
+/** A choice of many is more script than the rest of a trigger, and no other trigger needs it. */
+const TriggerPoints = later(async () => (await import('./trigger-points.tsx')).TriggerPoints, 80);
 const bands = ['none', 'absolute', 'percent'] as const;
 
 function OnChangeForm({ fields, change, error }: TriggerForm) {
-  const { catalogue, readOnly } = useEditor();
+  const { readOnly } = useEditor();
   const refs = Array.isArray(fields['point_refs']) ? (fields['point_refs'] as unknown[]).filter(isFields) : [];
-  const keys = refs.map((ref) =>
-    pointKey({
-      instance: Number(ref['instance']),
-      point_type: ref['point_type'] === 'action' ? 'action' : 'measurement',
-      point: Number(ref['point']),
-    }),
-  );
   const band = isFields(fields['value_deadband']) ? fields['value_deadband'] : null;
   const bandKind = bands.find((known) => known === band?.['type']) ?? 'none';
   return (
     <>
-      <MultiSelect
-        label={words.points}
-        description={words.pointsHint}
-        data={catalogue.choices.read}
-        filter={longOptions}
-        value={keys}
-        searchable
-        readOnly={readOnly}
-        error={error('/point_refs') ?? keys.map((_, at) => error(`/point_refs/${at}`)).find(Boolean)}
-        onChange={(next) =>
-          change({
-            point_refs: next.map((key) => {
-              const { instance, point_type: kind, point } = pointOfKey(key);
-              return { instance, point_type: kind, point };
-            }),
-          })
-        }
+      <TriggerPoints
+        refs={refs}
+        error={error('/point_refs') ?? refs.map((_, at) => error(`/point_refs/${at}`)).find(Boolean)}
+        onChange={(next) => change({ point_refs: next })}
       />
       <Select
         label={words.valueDeadband}
