@@ -174,13 +174,45 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await expect.poll(() => rows.nth(2).getAttribute('aria-pressed')).toBe('true');
 
     await choose(page, 'Outcome', 'Failed');
-    await untilText(history, /No runs recorded/);
+    await untilText(history, /No such run recorded/);
     await choose(page, 'Outcome', 'all');
     await history.getByLabel('Go to time').fill('2020-01-01T00:00:00');
     await expect.poll(() => rows.count()).toBe(0);
     await history.getByLabel('Go to time').fill('');
     await expect.poll(() => rows.count()).toBeGreaterThan(10);
     expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[rules §2.6] runs that all decided the same are searched further back, and said to be so', async () => {
+    const { page, context, complaints } = await visit(browser, service, { hash: null });
+    const newest = (await service.read(`/rules/${id}/history?limit=1`)).body['data']?.['next_before'];
+    let asked = 0;
+    let emptyPages = 3;
+    // A page of the service holds what it found in a thousand runs. Here the first ones hold nothing.
+    await page.route(/\/history\?.*changes=true/, async (route) => {
+      if (asked++ >= emptyPages) return route.continue();
+      const reply = await route.fetch();
+      const body = (await reply.json()) as { data: object };
+      return route.fulfill({
+        response: reply,
+        json: { ...body, data: { ...body.data, list: [], next_before: newest } },
+      });
+    });
+    const open = () => page.goto(`${service.base}/#/rules/${id}?panel=%22history%22`);
+    const history = page.getByTestId('history');
+    await open();
+    await history.locator('button[data-outcome]').first().waitFor();
+    expect(asked).toBe(emptyPages + 1);
+
+    [asked, emptyPages] = [0, 30];
+    await page.reload();
+    await untilText(history, /No decision has changed since \d/);
+    expect(asked).toBe(20);
+    await history.getByRole('button', { name: 'Show older runs' }).click();
+    await history.locator('button[data-outcome]').first().waitFor();
+    expect(asked).toBe(emptyPages + 1);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -1,23 +1,20 @@
 /** The executions of a rule, newest first; one that is chosen is shown on the canvas. */
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { pointLabel } from '../editor/site-catalogue.ts';
-import { writeStatus } from '../editor/write-status.ts';
-import { type AnyRecord, errorWords, type ShownRun } from '../live/run-view.ts';
+import { type AnyRecord, errorWords } from '../live/run-view.ts';
 import { onRun, type RunRecord } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
-import { clockTime, fullTime, Moment } from '../parts/moment.tsx';
-import { shownDuration, withUnit } from '../parts/number.ts';
-import { Notice, Tag } from '../parts/tag.tsx';
+import { clockTime, fullTime } from '../parts/moment.tsx';
+import { shownDuration } from '../parts/number.ts';
+import { Tag } from '../parts/tag.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
-import { useSession } from '../session/session.ts';
-import { mayAudit, mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { triggerView } from '../trigger/index.ts';
 import classes from './history-panel.module.css';
 import { type RunFilter, useChosenRun, useRunList } from './history-queries.ts';
+import { RunDetails } from './run-details.tsx';
 import { RunFilters, Scrubber } from './run-filters.tsx';
 
 const words = t.runs;
@@ -34,7 +31,7 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
   const [filter, setFilter] = useState<RunFilter>({ onlyChanges: true, outcome: null, untilMs: null });
   const runs = useRunList(ruleId, filter);
   const hasNew = useNewRuns(ruleId, runs.dataUpdatedAt);
-  const records = runs.data?.pages.flatMap((page) => page.list) ?? [];
+  const { records } = runs;
   const shown = useChosenRun(ruleId, chosen);
   if (runs.isPending) return <Skeleton height={200} aria-label={t.common.loading} />;
   if (runs.isError) return <Failure error={runs.error} onRetry={() => void runs.refetch()} />;
@@ -57,7 +54,7 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
           <RunDetails record={shown} kind="history" catalogue={catalogue} />
         </div>
       )}
-      {records.length === 0 && <Text size="sm">{words.history.empty}</Text>}
+      {records.length === 0 && !runs.isSearching && <Text size="sm">{noRuns(filter, runs.searchedFrom)}</Text>}
       <ul className={classes['list']}>
         {records.map((record, at) => (
           <li key={record.execution_id}>
@@ -72,12 +69,19 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
         ))}
       </ul>
       {runs.hasNextPage && (
-        <Button variant="default" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
+        <Button variant="default" loading={runs.isFetchingNextPage} onClick={runs.search}>
           {words.history.more}
         </Button>
       )}
     </Stack>
   );
+}
+
+/** What it means that none is listed. `searchedFrom`: where the search has come to; null once it is through. */
+function noRuns({ onlyChanges, outcome, untilMs }: RunFilter, searchedFrom: string | null): string {
+  if (searchedFrom === null) return outcome === null && untilMs === null ? words.history.empty : words.history.none;
+  const time = fullTime(searchedFrom);
+  return onlyChanges && outcome === null ? words.history.noChangeSince(time) : words.history.noneSince(time);
 }
 
 /** Whether the rule ran since the list was fetched. The list itself does not move under the reader's hand. */
@@ -130,105 +134,5 @@ function RunRow({ record, until, catalogue, chosen, onChoose }: RowParts) {
       </span>
       {record.error !== null && <span className={classes['rowText']}>{errorWords(record)}</span>}
     </button>
-  );
-}
-
-interface DetailParts {
-  readonly record: AnyRecord;
-  readonly kind: ShownRun['kind'];
-  readonly catalogue: ConsoleCatalogue;
-}
-
-/** Everything that one run saw, decided and did. */
-export function RunDetails({ record, kind, catalogue }: DetailParts) {
-  const session = useSession();
-  const audit = kind !== 'trial' && session.status !== 'out' && mayAudit(session.facts.role);
-  const outcome = outcomeOf(record.outcome);
-  return (
-    <Stack gap="xs" data-testid="run-details">
-      <div className={classes['rowHead']}>
-        <Tag tone={outcome.tone} title={outcome.hint}>
-          {outcome.text}
-        </Tag>
-        {kind === 'live' && (
-          <span className={classes['time']}>
-            <Moment at={record.started_at} />
-          </span>
-        )}
-      </div>
-      {record.error !== null && (
-        <Notice tone={record.outcome === 'skipped' ? 'warn' : 'bad'}>{errorWords(record)}</Notice>
-      )}
-      <Text size="sm">
-        {words.condition}: <b>{record.matched_condition ?? words.noCondition}</b>
-      </Text>
-      <Text size="sm" className={classes['path'] ?? ''}>
-        {words.path}: {record.execution_path.join(' → ')}
-      </Text>
-      <Actions record={record} kind={kind} catalogue={catalogue} />
-      <Values values={record.variable_values} />
-      {kind === 'history' && session.status !== 'out' && mayManage(session.facts.role) && (
-        <Link
-          to="/rules/$ruleId/evidence"
-          params={{ ruleId: String(record.rule_id) }}
-          search={{ part: 'tests', run: record.execution_id }}
-          className={classes['link'] ?? ''}
-        >
-          {words.toTest}
-        </Link>
-      )}
-      {audit && (
-        <Link to="/audit" search={{ correlation: record.correlation_id }} className={classes['link'] ?? ''}>
-          {words.correlation}
-        </Link>
-      )}
-    </Stack>
-  );
-}
-
-function Actions({ record, kind, catalogue }: DetailParts) {
-  if (record.actions_executed.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        {words.noWrites}
-      </Text>
-    );
-  return (
-    <table className={classes['table']} aria-label={words.actions}>
-      <tbody>
-        {record.actions_executed.map((action, index) => {
-          const point = catalogue.point(action);
-          const status = writeStatus(action, kind);
-          return (
-            <tr key={index}>
-              <th scope="row">{point === undefined ? `${action.instance}:${action.point}` : pointLabel(point)}</th>
-              <td>{withUnit(action.written ?? action.value, point?.unit)}</td>
-              <td className={status.ok ? classes['good'] : classes['bad']} title={status.hint}>
-                {status.text}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
-  );
-}
-
-function Values({ values }: { values: AnyRecord['variable_values'] }) {
-  const entries = Object.entries(values);
-  if (entries.length === 0) return null;
-  return (
-    <table className={classes['table']} aria-label={words.values}>
-      <tbody>
-        {entries.map(([name, value]) => (
-          <tr key={name}>
-            <th scope="row" className={classes['mono']}>
-              {name}
-            </th>
-            <td>{value === null ? words.unavailable : withUnit(value, null)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -1,5 +1,6 @@
 /** The executions of a rule as the service keeps them, newest first. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { automation } from '../../../src/api/automation.ts';
 import { call } from '../server/calls.ts';
 
@@ -27,8 +28,36 @@ export interface RunFilter {
   readonly untilMs: number | null;
 }
 
-/** The list of runs as it is filtered. */
-export function useRunList(ruleId: number, { onlyChanges, outcome, untilMs }: RunFilter) {
+/** A page of the service holds what it found in a thousand runs, so that a rare one takes many: so many are asked for at a time. */
+const pagesAtOnce = 20;
+
+/**
+ * The list of runs as it is filtered. Searches until it has found one; `search` goes on to the next. `searchedFrom` is the time of the
+ * oldest run that was looked at, null once that is the oldest of all.
+ */
+export function useRunList(ruleId: number, filter: RunFilter) {
+  const runs = useRunPages(ruleId, filter);
+  const records = runs.data?.pages.flatMap((page) => page.list) ?? [];
+  const pages = runs.data?.pages.length ?? 0;
+  const { hasNextPage, isFetching, isError, isPlaceholderData, fetchNextPage } = runs;
+  const isSearching = records.length === 0 && hasNextPage && pages < pagesAtOnce && !isError && !isPlaceholderData;
+  useEffect(() => {
+    if (isSearching && !isFetching) void fetchNextPage();
+  }, [isSearching, isFetching, fetchNextPage]);
+  const search = async (): Promise<void> => {
+    let found = records.length;
+    for (let page = 0; page < pagesAtOnce && found === records.length; page++) {
+      const next = await fetchNextPage();
+      if (!next.hasNextPage || next.isError) return;
+      found = next.data?.pages.flatMap(({ list }) => list).length ?? 0;
+    }
+  };
+  const oldest = runs.data?.pages.at(-1)?.next_before ?? null;
+  const searchedFrom = oldest === null ? null : startOf(oldest);
+  return { ...runs, records, isSearching, searchedFrom, search: () => void search() };
+}
+
+function useRunPages(ruleId: number, { onlyChanges, outcome, untilMs }: RunFilter) {
   const filter = {
     ...(onlyChanges ? { changes: 'true' } : {}),
     ...(outcome === null ? {} : { outcome }),

@@ -5,7 +5,7 @@ import type { Topology } from '../../../src/rules/topology.ts';
 import { nowMs } from '../clock.ts';
 import type { Content } from '../editor/draft-history.ts';
 import { type ConsoleCatalogue, pointLabel } from '../editor/site-catalogue.ts';
-import { RunDetails } from '../history/history-panel.tsx';
+import { RunDetails } from '../history/run-details.tsx';
 import { type AnyRecord, useShownRun } from '../live/run-view.ts';
 import { useLastRun } from '../live/stream.ts';
 import { announce } from '../parts/announce.tsx';

@@ -58,6 +58,9 @@ export const runs: typeof english = {
   history: {
     title: 'Verlauf',
     empty: 'Noch keine Läufe aufgezeichnet.',
+    none: 'Kein solcher Lauf aufgezeichnet.',
+    noChangeSince: (time) => `Seit ${time} hat sich keine Entscheidung geändert.`,
+    noneSince: (time) => `Seit ${time} gab es keinen solchen Lauf.`,
     more: 'Ältere Läufe zeigen',
     lead: 'Läufe, die geschrieben haben oder fehlgeschlagen sind, bleiben tagelang erhalten. Von den übrigen bleiben die letzten und die mit neuem Ergebnis.',
     shown: (time) => `Lauf von ${time}`,
