@@ -112,8 +112,35 @@ describe('[platform §7] what is shown', () => {
     // Nobody needs telling who asked for a page.
     expect(await run(['rules', 'list', '--page-size', '20'], { bound: listing })).toMatchObject({ error: '' });
     const runs = { rule_id: 7, list: [], next_before: '01a21be9-2a84-750f-925c-c8e68af4f957' };
-    const ended = await run(['rules', 'history', '7'], { bound: [answering(automation.history, runs, [])] });
-    expect(ended).toMatchObject({ out: '', error: 'there are more: --before 01a21be9-2a84-750f-925c-c8e68af4f957\n' });
+    const acted = {
+      execution_id: runs.next_before,
+      rule_id: 7,
+      rule_revision: 1,
+      trigger: { type: 'interval' },
+      started_at: '2026-11-28T06:00:00.000Z',
+      duration_us: 300,
+      outcome: 'acted',
+      success: true,
+      error: null,
+      actions_executed: [],
+      execution_path: [],
+      matched_condition: null,
+      variable_values: {},
+      node_details: {},
+      correlation_id: 'correlation',
+    };
+    const some = await run(['rules', 'history', '7'], {
+      bound: [answering(automation.history, { ...runs, list: [acted] }, [])],
+    });
+    expect(some).toMatchObject({ error: 'there are more: --before 01a21be9-2a84-750f-925c-c8e68af4f957\n' });
+    // A page of what is searched for may hold nothing, and more follows: that is said in any case.
+    for (const asked of [[], ['--limit', '5']]) {
+      const none = await run(['rules', 'history', '7', ...asked], { bound: [answering(automation.history, runs, [])] });
+      expect(none).toMatchObject({
+        out: '',
+        error: 'none found yet: --before 01a21be9-2a84-750f-925c-c8e68af4f957 searches on\n',
+      });
+    }
     const rest = await run(['rules', 'history', '7'], {
       bound: [answering(automation.history, { ...runs, next_before: null }, [])],
     });

@@ -159,7 +159,7 @@ function sayWhatIsLeft(terminal: Terminal, answer: unknown, options: Values): vo
   const left = typeof answer === 'object' && answer !== null ? whatIsLeft(answer) : null;
   if (left === null) return;
   if (terminal.outIsTerminal) terminal.out(painted(terminal, 'dim', `${left}\n`));
-  else if (partOptions.every((name) => options[name] === undefined)) terminal.error(`${left}\n`);
+  else if (isEmptyPart(answer) || partOptions.every((name) => options[name] === undefined)) terminal.error(`${left}\n`);
 }
 
 /** The members by which lists of the contract show that more entries follow. */
@@ -172,11 +172,21 @@ interface Part {
   readonly nextCursor?: string | null;
 }
 
-function whatIsLeft({ has_next, page = 1, total_pages, total, next_before, nextCursor }: Part): string | null {
+function whatIsLeft(part: Part): string | null {
+  const { has_next, page = 1, total_pages, total, next_before, nextCursor } = part;
   if (has_next === true) return `page ${page} of ${total_pages}, ${total} in all: --page ${page + 1} has the next`;
   if (typeof next_before === 'string' || typeof next_before === 'number')
-    return `there are more: --before ${next_before}`;
+    return isEmptyPart(part)
+      ? `none found yet: --before ${next_before} searches on`
+      : `there are more: --before ${next_before}`;
   return typeof nextCursor === 'string' ? `there are more: --cursor ${nextCursor}` : null;
+}
+
+/** A filtered page searches so many entries and may have found none. */
+function isEmptyPart(part: unknown): boolean {
+  return (
+    typeof part === 'object' && part !== null && 'list' in part && Array.isArray(part.list) && part.list.length === 0
+  );
 }
 
 function withoutEnvelope(answer: unknown): unknown {
