@@ -188,6 +188,16 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('a channel whose driver sends no requests offers no scan', async () => {
+    const { page, context, complaints } = await visit(browser, service, { hash: '/devices' });
+    await page.getByRole('button', { name: 'Inspect plant' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The driver simulated sends no requests').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Scan' }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('[points §8.6] the device dialog shows requests with raw answers, and scans models', async () => {
     const device = await startFaultDevice();
     fillModels(device.bank(1), 1, 40_000, [

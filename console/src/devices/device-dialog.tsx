@@ -15,7 +15,25 @@ import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-plac
 
 const words = deviceWords;
 
-export function DeviceDialog({ channel, onClose }: { channel: string; onClose: () => void }) {
+/** Drivers that send requests: those can be listed, and what is behind the channel can be scanned. */
+const askingDrivers: readonly string[] = ['modbus-tcp', 'sunspec'];
+
+interface DialogParts {
+  readonly channel: string;
+  readonly driver: string;
+  readonly onClose: () => void;
+}
+
+export function DeviceDialog({ channel, driver, onClose }: DialogParts) {
+  if (askingDrivers.includes(driver)) return <AskedDevice channel={channel} onClose={onClose} />;
+  return (
+    <Modal opened onClose={onClose} title={channel} size="xl" closeButtonProps={{ 'aria-label': words.close }}>
+      <Text size="sm">{words.trace.never(driver)}</Text>
+    </Modal>
+  );
+}
+
+function AskedDevice({ channel, onClose }: Omit<DialogParts, 'driver'>) {
   const session = useSession();
   const mayScan = session.status !== 'out' && mayManage(session.facts.role);
   const trace = useTrace(channel);

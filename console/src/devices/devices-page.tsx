@@ -20,7 +20,7 @@ const words = deviceWords;
 
 export function DevicesPage() {
   const channels = useChannels();
-  const [looked, setLooked] = useState<string | null>(null);
+  const [looked, setLooked] = useState<ChannelView | null>(null);
   return (
     <div className={page['page']}>
       <Title order={1} size="h2">
@@ -46,12 +46,14 @@ export function DevicesPage() {
           </thead>
           <tbody>
             {channels.data.map((channel) => (
-              <ChannelRow key={channel.channel} channel={channel} onLook={() => setLooked(channel.channel)} />
+              <ChannelRow key={channel.channel} channel={channel} onLook={() => setLooked(channel)} />
             ))}
           </tbody>
         </table>
       )}
-      {looked !== null && <DeviceDialog channel={looked} onClose={() => setLooked(null)} />}
+      {looked !== null && (
+        <DeviceDialog channel={looked.channel} driver={looked.driver} onClose={() => setLooked(null)} />
+      )}
     </div>
   );
 }

@@ -26,7 +26,8 @@ export const deviceWords = {
     lead: 'Requests with raw answers; updates automatically.',
     counts: (answered: string, refused: string, silent: string) =>
       `${answered} answered, ${refused} refused, ${silent} timed out`,
-    none: 'No requests yet, or this driver has no trace.',
+    none: 'No requests yet.',
+    never: (driver: string) => `The driver ${driver} sends no requests: there is nothing to list or to scan.`,
     columns: { at: 'At', took: 'Took', request: 'Request', answer: 'Answer' },
     took: (ms: string) => `${ms} ms`,
   },
