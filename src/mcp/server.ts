@@ -27,8 +27,8 @@ export interface ToolServerParts {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Characters of a change that a person is shown: more is not read. */
-const elicitedTextMax = 2000;
+/** Characters of a change that a person is asked about. All of them are shown, so a longer change is refused. */
+const elicitedTextMax = 20_000;
 
 export function createToolServer({ client, allowWrite, version }: ToolServerParts): Server {
   const tools = new Map(toolsOf(operations, allowWrite).map((tool) => [tool.name, tool]));
@@ -87,8 +87,8 @@ async function call(
   if (missing.length > 0) return refused('invalid-input', `missing arguments: ${missing.join(', ')}`);
   if (capability.confirmation === 'always' && given['confirmed'] !== true)
     return refused('confirmation-required', 'nothing was done: this changes the site and needs confirmed: true');
-  if (given['confirmed'] === true && !(await personAgrees(server, tool, given, signal)))
-    return refused('confirmation-required', 'nothing was done: the person did not agree to this change');
+  const reason = given['confirmed'] === true ? await whyNot(server, tool, given, signal) : null;
+  if (reason !== null) return refused('confirmation-required', `nothing was done: ${reason}`);
   try {
     const reply = await client.call(capability, {
       params: textsOf(pick(given, capability.params)),
@@ -106,10 +106,15 @@ async function call(
   }
 }
 
-/** Where the client can ask the person, the person says whether this very change is meant; elsewhere the client's word counts. */
-async function personAgrees(server: Server, tool: Tool, given: Arguments, signal: AbortSignal): Promise<boolean> {
-  if (server.getClientCapabilities()?.elicitation === undefined) return true;
-  const what = JSON.stringify(without(given, 'confirmed')).slice(0, elicitedTextMax);
+/**
+ * Where the client can ask the person, the person says whether this very change is meant; elsewhere the client's word counts. Null where it is
+ * meant, and otherwise the reason.
+ */
+async function whyNot(server: Server, tool: Tool, given: Arguments, signal: AbortSignal): Promise<string | null> {
+  if (server.getClientCapabilities()?.elicitation === undefined) return null;
+  const what = JSON.stringify(without(given, 'confirmed'));
+  if (what.length > elicitedTextMax)
+    return `the person must see all of a change, and this one has ${what.length} characters of at most ${elicitedTextMax}; make it in the console or with \`setpoint\``;
   const { action, content } = await server.elicitInput(
     {
       message: `${tool.capability.summary}? ${what}`,
@@ -121,7 +126,7 @@ async function personAgrees(server: Server, tool: Tool, given: Arguments, signal
     },
     { signal },
   );
-  return action === 'accept' && content?.['agreed'] === true;
+  return action === 'accept' && content?.['agreed'] === true ? null : 'the person did not agree to this change';
 }
 
 /** The client sends the confirmation. An operation confirmed by the header alone has no body when no member is left. */
