@@ -121,7 +121,7 @@ function AlarmRow({ alarm, place, onShelve }: RowParts) {
         )}
         {alarm.shelved_until !== null && (
           <div className={classes['soft']}>
-            <Ahead at={alarm.shelved_until} />
+            <Ahead at={alarm.shelved_until} said={words.shelvingEnds} />
           </div>
         )}
       </td>

@@ -80,12 +80,12 @@ export function Moment({ at }: { at: string }) {
   );
 }
 
-/** A moment that is to come, such as an end. */
-export function Ahead({ at }: { at: string }) {
+/** A moment that is to come; `said` puts it in a sentence. */
+export function Ahead({ at, said = (time) => time }: { at: string; said?: (time: string) => string }) {
   const now = useNowMs();
   return (
     <time dateTime={at} title={fullTime(at)}>
-      {inWords(Math.max(Date.parse(at), now), now)}
+      {said(inWords(Math.max(Date.parse(at), now), now))}
     </time>
   );
 }

@@ -25,7 +25,7 @@ export const alarmWords: typeof english = {
   firstOutHint: 'Kein anderer Alarm war aktiv, als er auftrat',
   count: (n) => (n === 1 ? 'einmal' : `${n}-mal`),
   acknowledgedBy: (who) => `quittiert von ${who}`,
-  shelvedUntil: (when) => `bis ${when}`,
+  shelvingEnds: (time) => `endet ${time}`,
   acknowledge: 'Quittieren',
   acknowledgeOf: (name) => `${name} quittieren`,
   acknowledged: (name) => `${name}: quittiert.`,

@@ -41,7 +41,6 @@ export const auditWords: typeof english = {
     to: 'Bis',
     any: 'beliebig',
     clear: 'Filter löschen',
-    exact: 'genaue Übereinstimmung',
     badTime: 'Geben Sie eine Zeit ein.',
     badOrder: '„Von“ muss vor „Bis“ liegen.',
     badId: 'Nur Buchstaben, Ziffern und . _ : -',

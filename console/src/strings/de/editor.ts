@@ -33,7 +33,6 @@ export const editor: typeof english = {
   file: 'Datei',
   views: { label: 'Ansicht', canvas: 'Zeichnung', list: 'Liste' },
   panels: { label: 'Bereich', node: 'Knoten', rule: 'Regel', try: 'Hier ausprobieren', history: 'Verlauf' },
-  panelToggle: { open: 'Bereich öffnen', close: 'Bereich schließen' },
   canvasLabel: 'Ablauf der Regel',
   showFlow: 'Ablauf ab dem Start zeigen',
   map: 'Übersicht des Ablaufs',
@@ -54,10 +53,8 @@ export const editor: typeof english = {
     warnings: (n) => (n === 1 ? '1 Warnung' : `${n} Warnungen`),
     error: 'Fehler',
     warning: 'Warnung',
-    goTo: 'Hingehen',
     whole: 'Regel',
     trigger: 'Auslöser',
-    fromServer: 'Beim Speichern vom Dienst gemeldet',
   },
   sentence: {
     label: 'Die Regel in Worten',

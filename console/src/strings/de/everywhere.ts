@@ -11,7 +11,6 @@ export const common: typeof english = {
   none: '–',
   notNumber: 'Geben Sie eine Zahl ein.',
   moreOptions: (n) => `${n} weitere: tippen, um einzugrenzen`,
-  copy: 'Kopieren',
   copied: 'Kopiert',
   notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',
   notSafety: 'Setpoint ist kein Sicherheitssystem.',

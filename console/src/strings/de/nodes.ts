@@ -8,7 +8,6 @@ export const nodes: typeof english = {
   several: (n) => `${n} Knoten sind ausgewählt.`,
   label: 'Bezeichnung',
   description: 'Notiz',
-  id: 'Id',
   copyLink: 'Link zu diesem Knoten kopieren',
   remove: 'Knoten löschen',
   write: (at) => `Schreibvorgang ${at}`,
@@ -20,7 +19,6 @@ export const nodes: typeof english = {
   outputDefault: 'weiter',
   outputElse: 'sonst',
   connectHint: 'Knoten wählen',
-  nothingConnected: 'noch nicht verbunden',
   variables: 'Gelesene Punkte',
   addVariable: 'Punkt hinzufügen',
   parameters: 'Parameter der Anlage',
@@ -80,7 +78,6 @@ export const nodes: typeof english = {
   newBranch: (n) => `zweig_${n}`,
   aria: (kind, label, problems) =>
     `${kind}${label === '' ? '' : ` ${label}`}${problems === 0 ? '' : `, ${problems === 1 ? '1 Problem' : `${problems} Probleme`}`}`,
-  notReached: 'nicht erreicht',
   list: {
     label: 'Ablauf als Liste',
     leadsTo: (targets) => `führt zu ${targets}`,

@@ -27,8 +27,6 @@ export const pointWords: typeof englishPoints = {
     'out-of-range': 'außerhalb des Bereichs',
     offline: 'Gerät offline',
   },
-  observed: (when) => `gemessen ${when}`,
-  lastError: (message, when) => `${message}, ${when}`,
   reference: (instance, kind, point) => `${instance}:${kind}:${point}`,
   back: 'Alle Punkte',
   owner: {
@@ -38,8 +36,7 @@ export const pointWords: typeof englishPoints = {
     safe: 'Sicherer Wert',
     none: 'Niemand',
   },
-  until: (when) => `bis ${when}`,
-  left: (time) => `endet ${time}`,
+  ends: (time) => `endet ${time}`,
   result: {
     accepted: 'angenommen',
     written: 'geschrieben',
@@ -131,7 +128,6 @@ export const pointWords: typeof englishPoints = {
     releaseTitle: 'Freigeben?',
     releaseLead: (what) => `${what}. Es wird nichts geschrieben; die Regeln übernehmen bei ihrem nächsten Lauf.`,
     released: 'Freigegeben.',
-    active: 'In Kraft',
   },
 };
 

@@ -27,7 +27,6 @@ export const signInWords: typeof english = {
   passwordSet: (name) => `Das Passwort von ${name} ist gesetzt.`,
   passwordLinkUsed:
     'Dieser Link gilt nicht mehr. Ein Link gilt einmal, innerhalb eines Tages. Bitten Sie einen Admin um einen neuen.',
-  otherSite: 'Dieses Token gehört zu einem anderen Mandanten oder Projekt.',
   show: 'Anzeigen',
   hide: 'Verbergen',
   expiredTitle: 'Ihre Anmeldung ist abgelaufen',

@@ -20,7 +20,7 @@ export const alarmWords = {
   firstOutHint: 'No other alarm was active when it occurred',
   count: (n: number) => (n === 1 ? 'once' : `${n} times`),
   acknowledgedBy: (who: string) => `acknowledged by ${who}`,
-  shelvedUntil: (when: string) => `until ${when}`,
+  shelvingEnds: (time: string) => `ends ${time}`,
   acknowledge: 'Acknowledge',
   acknowledgeOf: (name: string) => `Acknowledge ${name}`,
   acknowledged: (name: string) => `${name}: acknowledged.`,

@@ -40,7 +40,6 @@ export const auditWords = {
     to: 'To',
     any: 'any',
     clear: 'Clear filters',
-    exact: 'exact match',
     badTime: 'Enter a time.',
     badOrder: '“From” must be before “To”.',
     badId: 'Use letters, digits and . _ : - only',

@@ -29,7 +29,6 @@ export const editor = {
   file: 'File',
   views: { label: 'View', canvas: 'Canvas', list: 'List' },
   panels: { label: 'Panel', node: 'Node', rule: 'Rule', try: 'Try it here', history: 'History' },
-  panelToggle: { open: 'Open the panel', close: 'Close the panel' },
   canvasLabel: 'Flow of the rule',
   showFlow: 'Show the flow from its start',
   map: 'Map of the flow',
@@ -50,10 +49,8 @@ export const editor = {
     warnings: (n: number) => (n === 1 ? '1 warning' : `${n} warnings`),
     error: 'Error',
     warning: 'Warning',
-    goTo: 'Go to',
     whole: 'Rule',
     trigger: 'Trigger',
-    fromServer: 'Reported by the service when the rule was saved',
   },
   sentence: {
     label: 'The rule in words',

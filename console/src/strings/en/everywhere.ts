@@ -10,7 +10,6 @@ export const common = {
   none: '–',
   notNumber: 'Enter a number.',
   moreOptions: (n: number) => `${n} more: type to narrow down`,
-  copy: 'Copy',
   copied: 'Copied',
   notCopied: 'The browser did not allow copying.',
   notSafety: 'Setpoint is not a safety system.',

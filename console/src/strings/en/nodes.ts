@@ -6,7 +6,6 @@ export const nodes = {
   several: (n: number) => `${n} nodes are selected.`,
   label: 'Label',
   description: 'Note',
-  id: 'Id',
   remove: 'Delete node',
   copyLink: 'Copy a link to this node',
   write: (at: number) => `write ${at}`,
@@ -18,7 +17,6 @@ export const nodes = {
   outputDefault: 'next',
   outputElse: 'else',
   connectHint: 'Choose nodes',
-  nothingConnected: 'not connected yet',
   variables: 'Points read',
   addVariable: 'Add a point',
   parameters: 'Site parameters',
@@ -78,7 +76,6 @@ export const nodes = {
   newBranch: (n: number) => `branch_${n}`,
   aria: (kind: string, label: string, problems: number) =>
     `${kind}${label === '' ? '' : ` ${label}`}${problems === 0 ? '' : `, ${problems === 1 ? '1 problem' : `${problems} problems`}`}`,
-  notReached: 'not reached',
   list: {
     label: 'Flow as a list',
     leadsTo: (targets: string) => `leads to ${targets}`,

@@ -26,8 +26,6 @@ export const pointWords = {
     'out-of-range': 'out of range',
     offline: 'device offline',
   } as Readonly<Record<string, string>>,
-  observed: (when: string) => `observed ${when}`,
-  lastError: (message: string, when: string) => `${message}, ${when}`,
   reference: (instance: number, kind: string, point: number) => `${instance}:${kind}:${point}`,
   back: 'All points',
   owner: {
@@ -37,8 +35,7 @@ export const pointWords = {
     safe: 'Safe value',
     none: 'Nobody',
   },
-  until: (when: string) => `until ${when}`,
-  left: (time: string) => `ends ${time}`,
+  ends: (time: string) => `ends ${time}`,
   result: {
     accepted: 'accepted',
     written: 'written',
@@ -132,7 +129,6 @@ export const pointWords = {
     releaseTitle: 'Release it?',
     releaseLead: (what: string) => `${what}. Nothing is written; rules take over at their next run.`,
     released: 'Released.',
-    active: 'In force',
   },
 };
 

@@ -25,7 +25,6 @@ export const signInWords = {
   set: 'Set the password',
   passwordSet: (name: string) => `The password of ${name} is set.`,
   passwordLinkUsed: 'This link is no longer valid. A link works once, within a day. Ask an Admin for a new one.',
-  otherSite: 'This token belongs to another tenant or project.',
   show: 'Show the token',
   hide: 'Hide the token',
   expiredTitle: 'Your sign-in has expired',
