@@ -73,7 +73,7 @@ function choiceOf(error: SchemaError, schema: TSchema, value: unknown): Choice {
   return { error, meant: null, issue };
 }
 
-/** Of the shapes that are not objects, the one of the value's type is meant. */
+/** Among shapes that are not objects, the one with the type of the value is meant. */
 function plainFault(error: SchemaError, shapes: readonly unknown[], given: unknown): Choice {
   const said = (message: string): Choice => ({
     error,

@@ -1,4 +1,4 @@
-/** What a value must be, by the keyword of its schema that it fails: where the validator speaks of schemas, this speaks of the value. */
+/** What a value must be, by the schema keyword that it violates. The validator's own messages describe schemas instead. */
 
 const types: Readonly<Record<string, string>> = {
   string: 'a string',
@@ -14,12 +14,12 @@ const formats: Readonly<Record<string, string>> = {
   'date-time': 'a time with its offset, such as 2026-07-11T06:00:00Z',
 };
 
-/** Undefined for a type that has no words. */
+/** Undefined for a type without words. */
 export function typeInWords(type: unknown): string | undefined {
   return typeof type === 'string' ? types[type] : undefined;
 }
 
-/** Null for a keyword that has no words of its own here. */
+/** Null for a keyword without words here. */
 export function keywordInWords(keyword: string, params: object): string | null {
   const limit = 'limit' in params ? Number(params.limit) : Number.NaN;
   switch (keyword) {
@@ -50,7 +50,7 @@ export function keywordInWords(keyword: string, params: object): string | null {
     case 'maxProperties':
       return `must have at most ${counted(limit, 'member')}`;
     case 'uniqueItems':
-      return 'must not have the same entry twice';
+      return 'must not contain duplicates';
     default:
       return null;
   }

@@ -131,7 +131,7 @@ test.each([
   [Type.String({ maxLength: 1 }), 'xy', 'must have at most 1 character'],
   [Type.Array(Type.Integer(), { minItems: 1 }), [], 'must have at least 1 entry'],
   [Type.Array(Type.Integer(), { maxItems: 1 }), [1, 2], 'must have at most 1 entry'],
-  [Type.Array(Type.Integer(), { uniqueItems: true }), [1, 1], 'must not have the same entry twice'],
+  [Type.Array(Type.Integer(), { uniqueItems: true }), [1, 1], 'must not contain duplicates'],
   [Type.Record(Type.String(), Type.Integer(), { minProperties: 1 }), {}, 'must have at least 1 member'],
   [
     Type.Record(Type.String(), Type.Integer(), { maxProperties: 2 }),

@@ -42,7 +42,7 @@ describe('[points §1] strict YAML', () => {
   });
 
   test('a duplicate key is refused', () => {
-    expect(read('name: a\nlimit: 2\nname: b\n')).toEqual(['f.yaml:3: the same key is there twice']);
+    expect(read('name: a\nlimit: 2\nname: b\n')).toEqual(['f.yaml:3: duplicate key']);
   });
 
   test.each(['.nan', '.inf', '-.inf', '1e999'])('a number that is not finite is refused: %s', (spelled) => {
@@ -68,13 +68,13 @@ describe('[points §1] strict YAML', () => {
     ['a: { b: 1 } }\nc: 2\n', '1: not valid YAML: unexpected "}"'],
     ['a: { b: 1\nc: 2\nd: 3\n', '2: not valid YAML: a "{" above has no "}"'],
     ['a: [1, 2\nc: 2\n', '2: not valid YAML: a "[" above has no "]"'],
-    ['a: 1\nb: "x\nc: 2\nd: 3\n', '2: not valid YAML: the text in quotes that begins here has no closing "'],
-    ["a: { b: 'x, c: 1 }\nd: 2\n", "1: not valid YAML: the text in quotes that begins here has no closing '"],
+    ['a: 1\nb: "x\nc: 2\nd: 3\n', '2: not valid YAML: the quoted text that begins here has no closing "'],
+    ["a: { b: 'x, c: 1 }\nd: 2\n", "1: not valid YAML: the quoted text that begins here has no closing '"],
     ['a: Pump: main\n', '1: not valid YAML: a value that contains ": " needs quotes'],
-    ['a:\n\tb: 1\n', '2: not valid YAML: lines are indented with spaces, not with tabs'],
-    ['a:\n  b: 1\n c: 2\n', '3: not valid YAML: the line is not indented like the lines that it belongs to'],
-    ['a:\n  - b: 1\n   c: 2\n', '3: not valid YAML: the line is not indented like the entry that it belongs to'],
-    ['a:\n  - 1\n  2\nb: 3\n', '3: not valid YAML: the line is not indented like the lines that it belongs to'],
+    ['a:\n\tb: 1\n', '2: not valid YAML: indent with spaces, not tabs'],
+    ['a:\n  b: 1\n c: 2\n', '3: not valid YAML: the indentation does not match the lines above'],
+    ['a:\n  - b: 1\n   c: 2\n', '3: not valid YAML: the indentation does not match the entry above'],
+    ['a:\n  - 1\n  2\nb: 3\n', '3: not valid YAML: the indentation does not match the lines above'],
     ['a 1\nb: 2\n', '1: not valid YAML: expected "key: value"'],
     ['a: 1\nb 2\nc: 3\n', '2: not valid YAML: expected "key: value"'],
     ['a:\n  b: 1\n  - 2\n', '3: not valid YAML: expected "key: value"'],
@@ -82,18 +82,18 @@ describe('[points §1] strict YAML', () => {
     ['a: "x" y\n', '1: not valid YAML: text follows a complete value; put quotes around all of it'],
     ['a: { "b" c: 1 }\n', '1: not valid YAML: expected a comma or a closing bracket'],
     ['a: @x\n', '1: not valid YAML: a value that begins with @ needs quotes'],
-    ['a: "\\d"\n', '1: not valid YAML: \\d means nothing in double quotes; use single quotes'],
-    ['a: 1\n---\nb: 1\n', '2: not valid YAML: a second document begins here; a file has one'],
+    ['a: "\\d"\n', '1: not valid YAML: \\d is not a valid escape in double quotes; use single quotes'],
+    ['a: 1\n---\nb: 1\n', '2: not valid YAML: a second document begins here; only one is allowed'],
   ])('one mistake is one line, in words: %j', (text, said) => {
     expect(read(text)).toEqual([`f.yaml:${said}`]);
   });
 
-  test('keys that are there twice, tags and aliases are all named', () => {
+  test('duplicate keys, tags and aliases are all named', () => {
     expect(read('name: &n a\nname: b\nlist: *n\nlimit: !x 2\nname: c\n')).toEqual([
-      'f.yaml:2: the same key is there twice',
+      'f.yaml:2: duplicate key',
       'f.yaml:3: aliases are not allowed',
       'f.yaml:4: tags are not allowed',
-      'f.yaml:5: the same key is there twice',
+      'f.yaml:5: duplicate key',
     ]);
   });
 

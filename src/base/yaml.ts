@@ -140,10 +140,10 @@ interface SyntaxFault {
   readonly reason: string;
 }
 
-/** Codes of faults that leave the rest of the file readable. */
+/** Codes of errors that leave the rest of the file readable. */
 const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
-/** Where the text is no YAML only the first place is named: what the parser finds behind it follows from that. */
+/** If the text is not valid YAML, only the first error is reported: the parser's later ones follow from it. */
 function syntaxFaults(document: Document.Parsed): SyntaxFault[] {
   const problems = [...document.errors, ...document.warnings];
   const faults = (some: readonly YAMLError[]): SyntaxFault[] =>
@@ -153,7 +153,7 @@ function syntaxFaults(document: Document.Parsed): SyntaxFault[] {
   return [...faults(problems), ...indirections(document)];
 }
 
-/** A text without a closing quote is found wrong where the parser gave up looking for it; it is wrong where it begins. */
+/** The parser reports an unclosed quote where it stopped looking for the end; the error is where the text begins. */
 function beginOf(document: Document.Parsed, { code, pos: [at] }: YAMLError): number {
   let begin = at;
   if (code === 'MISSING_CHAR')

@@ -175,7 +175,7 @@ describe('[points §1] refused with file, line and reason', () => {
       example.replace('timezone:', 'zone: x\n  timezone:'),
       /^site\.yaml:6: \/site\/zone /,
     ],
-    ['a duplicate key', `${example}\nhistory: {}`, /^site\.yaml:58: the same key is there twice/],
+    ['a duplicate key', `${example}\nhistory: {}`, /^site\.yaml:58: duplicate key/],
     ['an unknown top key', `${example}\nextra: 1`, /^site\.yaml:58: \/extra /],
     ['another schema', example.replace('site.v1', 'site.v2'), /^site\.yaml:2: \/schema .*svc\.site\.v1/],
     ['a time zone nobody knows', example.replace('Europe/Amsterdam', 'Europe/Atlantis'), /^site\.yaml:6: .*time zone/],

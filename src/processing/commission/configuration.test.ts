@@ -46,7 +46,7 @@ describe('[data-processing §2.1] Config', () => {
 
   test.each<[string, string, Edit, string]>([
     ['an unknown key', taskFile, ['description:', 'colour:'], 'is not a known field'],
-    ['a second key', taskFile, ['kind: forecast\n', 'kind: forecast\nkind: forecast\n'], 'there twice'],
+    ['a second key', taskFile, ['kind: forecast\n', 'kind: forecast\nkind: forecast\n'], 'duplicate key'],
     ['a null', taskFile, ['kind: forecast\n', 'kind: null\n'], '/kind'],
     ['another schema', bindingFile, ['binding.v1', 'binding.v2'], '/schema'],
     ['a revision of 0', taskFile, ['revision: 1', 'revision: 0'], '/revision'],
