@@ -17,8 +17,8 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
 
 /**
- * The members of an address as checked. One that is undefined is given as such: the router takes what is checked over what the address
- * says, and a member that is absent would leave the page with the value that was refused.
+ * The checked search parameters of an address. An invalid one is returned as undefined, not left out: the router merges this result over
+ * the address, so an absent one would keep its invalid value.
  */
 function checked<T extends object>(members: T): { [N in keyof T]?: NonNullable<T[N]> } {
   return members;

@@ -77,7 +77,7 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
   );
 }
 
-/** What it means that none is listed. `searchedFrom`: where the search has come to; null once it is through. */
+/** Why the list is empty. `searchedFrom`: how far back the search has reached; null once it is complete. */
 function noRuns({ onlyChanges, outcome, untilMs }: RunFilter, searchedFrom: string | null): string {
   if (searchedFrom === null) return outcome === null && untilMs === null ? words.history.empty : words.history.none;
   const time = fullTime(searchedFrom);

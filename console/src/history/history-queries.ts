@@ -28,12 +28,12 @@ export interface RunFilter {
   readonly untilMs: number | null;
 }
 
-/** A page of the service holds what it found in a thousand runs, so that a rare one takes many: so many are asked for at a time. */
+/** The service searches 1,000 runs per page, so a rare match may be many pages away. This many are requested at a time. */
 const pagesAtOnce = 20;
 
 /**
- * The list of runs as it is filtered. Searches until it has found one; `search` goes on to the next. `searchedFrom` is the time of the
- * oldest run that was looked at, null once that is the oldest of all.
+ * The filtered list of runs. It searches until it has found one; `search` continues from there. `searchedFrom` is how far back the search
+ * has reached; null once it is complete.
  */
 export function useRunList(ruleId: number, filter: RunFilter) {
   const runs = useRunPages(ruleId, filter);

@@ -1,12 +1,12 @@
 /**
  * Where the line of a trend breaks because nothing was recorded. A value that stays the same is recorded less often than one that changes,
- * and an import may be coarser than both, so a long distance alone is no gap: it is one if it is long beside the distances around it,
+ * and an import may be coarser than both, so a long distance alone is no gap. It is one if it is long compared with the distances around it
  * and the observations at its ends do not account for it.
  */
 
-/** Of the distance that would be expected, how much breaks the line. */
+/** A distance of more than this many times the expected one breaks the line. */
 const gapFactor = 3;
-/** Distances on each side that tell what is expected. */
+/** How many distances on each side the expected one is taken from. */
 const reach = 4;
 
 interface Bucket {
@@ -15,7 +15,7 @@ interface Bucket {
   readonly observations: number;
 }
 
-/** For each bucket the seconds after which the line ends; null where it goes on to the next bucket. */
+/** For each bucket, the seconds after which the line ends; null if it continues to the next bucket. */
 export function gapsAfter(buckets: readonly Bucket[]): (number | null)[] {
   const distances = buckets.slice(1).map(({ unix }, at) => unix - (buckets[at]?.unix ?? unix));
   const rates = distances.map((distance, at) => (buckets[at]?.observations ?? 0) / distance);
@@ -39,7 +39,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }
 
-/** Positions of values without a neighbour, which no line shows. */
+/** Positions of values without a neighbour: no line shows them. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const isThere = (at: number): boolean => typeof values[at] === 'number';
   return Array.from({ length: values.length }, (_, at) => at).filter(

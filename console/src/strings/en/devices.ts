@@ -27,7 +27,7 @@ export const deviceWords = {
     counts: (answered: string, refused: string, silent: string) =>
       `${answered} answered, ${refused} refused, ${silent} timed out`,
     none: 'No requests yet.',
-    never: (driver: string) => `The driver ${driver} sends no requests: there is nothing to list or to scan.`,
+    never: (driver: string) => `The driver ${driver} sends no requests: there is nothing to list or scan.`,
     columns: { at: 'At', took: 'Took', request: 'Request', answer: 'Answer' },
     took: (ms: string) => `${ms} ms`,
   },

@@ -56,7 +56,7 @@ export const runs = {
     title: 'History',
     empty: 'No runs recorded.',
     none: 'No such run recorded.',
-    noChangeSince: (time: string) => `No decision has changed since ${time}.`,
+    noChangeSince: (time: string) => `The decision has not changed since ${time}.`,
     noneSince: (time: string) => `No such run since ${time}.`,
     more: 'Show older runs',
     lead: 'Runs that acted or failed are kept for days. Of the other runs, the latest and those with a new outcome are kept.',
