@@ -27,7 +27,7 @@ export interface ToolServerParts {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Characters of a change that a person is asked about. All of them are shown, so a longer change is refused. */
+/** The longest change, in characters, that a user is asked about. The question shows all of it, so a longer change is refused. */
 const elicitedTextMax = 20_000;
 
 export function createToolServer({ client, allowWrite, version }: ToolServerParts): Server {
@@ -107,14 +107,14 @@ async function call(
 }
 
 /**
- * Where the client can ask the person, the person says whether this very change is meant; elsewhere the client's word counts. Null where it is
- * meant, and otherwise the reason.
+ * If the client can ask its user, the user decides about exactly this change; otherwise the client's confirmation counts. Null if it is
+ * confirmed, otherwise the reason why not.
  */
 async function whyNot(server: Server, tool: Tool, given: Arguments, signal: AbortSignal): Promise<string | null> {
   if (server.getClientCapabilities()?.elicitation === undefined) return null;
   const what = JSON.stringify(without(given, 'confirmed'));
   if (what.length > elicitedTextMax)
-    return `the person must see all of a change, and this one has ${what.length} characters of at most ${elicitedTextMax}; make it in the console or with \`setpoint\``;
+    return `the person must see the whole change, and this one has ${what.length} characters of at most ${elicitedTextMax}; make it in the console or with \`setpoint\``;
   const { action, content } = await server.elicitInput(
     {
       message: `${tool.capability.summary}? ${what}`,
