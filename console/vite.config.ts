@@ -12,7 +12,7 @@ const compressible = /\.(js|css|html|svg)$/;
 /** What the first load of a rule does without: the other pages, the operations that only they call, long tables, and what a dialog shows of changes. */
 const operatorModules =
   /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/parts\/long-rows|node_modules\/@tanstack\/(react-virtual|virtual-core)|console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence|templates\/template-(dialog|update|queries))|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|rule-templates|processing[a-z-]*)\.ts/;
-/** What several parts of a rule's page share and other pages do without. */
+/** Shared by several parts of a rule's page, and by no other page. */
 const drawingModules = /console\/src\/(editor\/(canvas-view|edit-wires|edit-names)|parts\/(copy-text|file-save))\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
@@ -72,9 +72,10 @@ export default defineConfig({
     // Data URIs would need a wider policy for fonts and images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Many small files compress badly: what four pages or more share comes as one, but not what the pages of a rule do without; so does what only they share.
+    // Many small files compress badly. Modules that four or more pages share form one file, except those that a rule's page does not need;
+    // modules that only the parts of a rule's page share form another.
     rolldownOptions: {
-      // No module reads a property for the sake of what a getter does.
+      // No module depends on the side effect of a getter.
       treeshake: { propertyReadSideEffects: false },
       output: {
         codeSplitting: {

@@ -133,7 +133,7 @@ describe('[platform §7] what is shown', () => {
       bound: [answering(automation.history, { ...runs, list: [acted] }, [])],
     });
     expect(some).toMatchObject({ error: 'there are more: --before 01a21be9-2a84-750f-925c-c8e68af4f957\n' });
-    // A page of what is searched for may hold nothing, and more follows: that is said in any case.
+    // A filtered page may be empty although later ones are not: the notice is printed in any case.
     for (const asked of [[], ['--limit', '5']]) {
       const none = await run(['rules', 'history', '7', ...asked], { bound: [answering(automation.history, runs, [])] });
       expect(none).toMatchObject({

@@ -190,7 +190,11 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       // After a forecast was made.
       name: 'site',
       hash: '/',
-      ready: (page) => page.getByTestId('site-forecast').locator('.uplot').waitFor(),
+      ready: async (page) => {
+        await page.getByTestId('site-forecast').locator('.uplot').waitFor();
+        await untilText(page.getByTestId('site-forecast'), /data up to (just now|\d+ \w+ ago)/);
+        await page.getByText(/^ends in \d+ min$/).waitFor();
+      },
     },
   ];
   test.each([1440, 390])('%d pixels wide, light and then dark', async (width) => {
@@ -342,7 +346,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await context.close();
   });
 
-  test('an address with values that its page does not know opens the page as without them', async () => {
+  test('unknown values in an address are ignored', async () => {
     const { page, context, complaints } = await visit(browser, service, { hash: '/rules/1/evidence?part=other' });
     await page.getByTestId('tests').waitFor();
     await page.goto(`${service.base}/#/rules/1?panel=other`);

@@ -185,7 +185,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await context.close();
   });
 
-  test('[rules §2.6] an empty page of runs is searched beyond; without a change, the time that was reached is named', async () => {
+  test('[rules §2.6] the search goes past empty pages of runs; if it finds no change, it names the time it reached', async () => {
     const { page, context, complaints } = await visit(browser, service, { hash: null });
     const newest = (await service.read(`/rules/${id}/history?limit=1`)).body['data']?.['next_before'];
     let asked = 0;

@@ -72,7 +72,7 @@ describe('[platform §8] the tools', () => {
     expect(await rules()).toContain('asked for');
   });
 
-  test('a person is shown all of a change, and not asked about one that is too long to show', async () => {
+  test('a person sees the whole change, and is not asked about one that is too long to show', async () => {
     const { client, asked } = await connectWithPerson(false);
     const changeOf = (characters: number) => {
       const given = { name: 'long', description: '' };

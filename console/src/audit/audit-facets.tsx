@@ -9,7 +9,7 @@ import { actionWords } from './audit-words.ts';
 import { type FacetName, type FacetValue, facetNames, facetsOf } from './facets.ts';
 
 const words = auditWords.facets;
-/** Values of a facet at first sight. */
+/** Values that a facet shows at first. */
 const valuesMax = 6;
 
 interface FacetParts {

@@ -15,7 +15,7 @@ import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-plac
 
 const words = deviceWords;
 
-/** Drivers that send requests: those can be listed, and what is behind the channel can be scanned. */
+/** Drivers that send requests, so that their channels can be traced and scanned. */
 const askingDrivers: readonly string[] = ['modbus-tcp', 'sunspec'];
 
 interface DialogParts {

@@ -15,7 +15,7 @@ interface Later<P extends object> {
   preload(): Promise<void>;
 }
 
-/** `heightPx`: about the height of the part, which is kept for it. */
+/** `heightPx`: the approximate height of the part, reserved while it loads. */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>, heightPx = 200): Later<P> {
   let loaded: ComponentType<P> | null = null;
   const fetchPart = async (): Promise<void> => {

@@ -19,25 +19,25 @@ const broken = (...parts: readonly Part[]): number[] =>
   gapsAfter(trend(...parts)).flatMap((gap, at) => (gap === null ? [] : [at]));
 
 describe('the line of a trend', () => {
-  test('breaks where readings stop, where they go on, and not between', () => {
+  test('breaks at an outage, and at each of two in a row', () => {
     expect(broken(...times(9, 12, 24), [600, 24], ...times(9, 12, 24))).toEqual([9]);
     expect(broken(...times(9, 12, 24), [600, 24], [600, 24], ...times(9, 12, 24))).toEqual([9, 10]);
   });
 
-  test('ends as long after the last value as one usually lasts', () => {
+  test('extends the last value by the usual distance', () => {
     expect(gapsAfter(trend(...times(9, 12, 24), [600, 24], ...times(9, 12, 24)))[9]).toBe(12);
   });
 
-  test('goes on through a minute in which nothing changed: one row stands for all of its readings', () => {
+  test('continues through a minute without changes: one row represents all of its readings', () => {
     expect(broken(...times(9, 6, 12), [60, 120], ...times(9, 6, 12))).toEqual([]);
     expect(broken(...times(9, 6, 12), [60, 120], [60, 120], [60, 120], ...times(9, 6, 12))).toEqual([]);
   });
 
-  test('goes on through a minute of one command, whose row counts those before it', () => {
+  test('continues through a minute of repeated commands, whose row counts backwards', () => {
     expect(broken(...times(9, 6, 6), [60, 6], [6, 60], ...times(9, 6, 6))).toEqual([]);
   });
 
-  test('goes on where a coarse import meets live readings, on both sides', () => {
+  test('continues where a coarse import meets live readings, on both sides', () => {
     expect(broken(...times(20, 60, 1), ...times(60, 12, 24))).toEqual([]);
     expect(broken(...times(60, 12, 24), ...times(20, 900, 1))).toEqual([]);
   });
@@ -46,7 +46,7 @@ describe('the line of a trend', () => {
     expect(broken(...times(9, 900, 1), [9000, 1], ...times(9, 900, 1), ...times(60, 12, 24))).toEqual([9]);
   });
 
-  test('of one bucket, or of none, has no gap', () => {
+  test('with one bucket or none has no gap', () => {
     expect(gapsAfter(trend([12, 1]))).toEqual([null]);
     expect(gapsAfter([])).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /**
- * Where the line of a trend breaks because nothing was recorded. A value that stays the same is recorded less often than one that changes,
- * and an import may be coarser than both, so a long distance alone is no gap. It is one if it is long compared with the distances around it
- * and the observations at its ends do not account for it.
+ * Decides where the line of a trend breaks because nothing was recorded. Constant values are recorded less often than changing ones, and
+ * imports can be coarser still, so distance alone does not make a gap. A gap is much longer than the distances around it, and the
+ * observations at its ends do not account for it.
  */
 
 /** A distance of more than this many times the expected one breaks the line. */

@@ -9,7 +9,7 @@ import { said } from '../strings/language.ts';
 import type { TriggerForm, TriggerView } from './view.ts';
 
 const words = t.editor.ruleForm;
-/** A choice of many is more script than the rest of a trigger, and no other trigger needs it. */
+/** Loaded on demand: a multi-select is larger than the rest of a trigger's form, and only this trigger has one. */
 const TriggerPoints = later(async () => (await import('./trigger-points.tsx')).TriggerPoints, 80);
 const bands = ['none', 'absolute', 'percent'] as const;
 

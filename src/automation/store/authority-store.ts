@@ -23,8 +23,8 @@ export interface SegmentRow {
 
 export interface AuthorityStore {
   /**
-   * Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. When the disk refuses, it puts back what
-   * was stored before, and rejects.
+   * Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. If the sync to the disk fails, the previous
+   * grants are restored and the promise rejects.
    */
   put(grant: Grant, gone: readonly string[]): Promise<void>;
   /** Likewise. */

@@ -182,7 +182,7 @@ function whatIsLeft(part: Part): string | null {
   return typeof nextCursor === 'string' ? `there are more: --cursor ${nextCursor}` : null;
 }
 
-/** A filtered page searches so many entries and may have found none. */
+/** A filtered page searches a limited number of entries and may find none. */
 function isEmptyPart(part: unknown): boolean {
   return (
     typeof part === 'object' && part !== null && 'list' in part && Array.isArray(part.list) && part.list.length === 0

@@ -236,7 +236,7 @@ describe('scores', () => {
     expect(scoresOf([steady()], { actualAt: () => 1 })[0]?.skill.same_time_last_week).toBeNull();
   });
 
-  test('coverage: the widest band comes first, in whatever order the forecasts had them', () => {
+  test('coverage: the widest band comes first, whatever the order in the forecasts', () => {
     const [narrow, wide] = [
       [0.4, 0.6],
       [0.05, 0.95],

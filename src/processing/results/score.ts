@@ -336,7 +336,7 @@ function groupOf(key: ScoreGroup['key'], sums: Sums, draws: Uint16Array): ScoreG
   };
 }
 
-/** The widest band first, whatever the quantiles of the first forecast were. */
+/** The widest band first, whatever the order in the forecasts. */
 function coverageOf({ bands }: Sums): ScoreGroup['coverage'] {
   const widestFirst = [...bands].toSorted(([one], [other]) => Number.parseFloat(one) - Number.parseFloat(other));
   return Object.fromEntries(widestFirst.map(([band, { inside, count }]) => [band, inside / count]));
