@@ -2,7 +2,7 @@
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
 import type { Log } from '../base/log.ts';
 import { isHalfRestored } from '../databases/backup.ts';
-import { takeBack, wasMoved } from '../databases/data-files.ts';
+import { isInDatabase, markInDatabase, rulesInFiles, takeBack } from '../databases/data-files.ts';
 import { codeOf, type ServiceConfig, StartError } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import type { Opened } from './opened.ts';
@@ -12,17 +12,32 @@ export function claimDataFolder(config: ServiceConfig, log: Log, opened: Opened)
   prepareDataFolder(dataDir);
   if (isHalfRestored(dataDir))
     throw new StartError(`a restore into the data dir ${dataDir} is incomplete: run it again`);
-  const moved = config.databaseUrl === null && wasMoved(dataDir);
+  const moved = config.databaseUrl === null && isInDatabase(dataDir);
   if (moved && config.force !== true)
     throw new StartError(
-      `the data dir ${dataDir} was moved to a database: set SVC_DATABASE_URL, or go back to these files with npm run serve -- --force`,
+      `the site of the data dir ${dataDir} is in a database: set SVC_DATABASE_URL, or go back to its files with npm run serve -- --force`,
     );
+  if (config.databaseUrl !== null) refuseLeftRules(dataDir);
   const lock = lockDataFolder(dataDir);
   if (lock === null) throw new StartError(`another service uses the data dir ${dataDir}`);
   opened.add(() => lock.release());
   if (!moved) return;
   takeBack(dataDir);
   log.warn('using the files of a migrated site: later changes in the database are missing');
+}
+
+/** A service on a database would control with the rules of the database, and without those of the files. */
+function refuseLeftRules(dataDir: string): void {
+  const rules = isInDatabase(dataDir) ? 0 : rulesInFiles(dataDir);
+  if (rules > 0)
+    throw new StartError(
+      `the data dir ${dataDir} has ${rules} ${rules === 1 ? 'rule' : 'rules'} in its files: move the site with setpoint migrate, unset SVC_DATABASE_URL, or remove site.sqlite from the data dir to start without them`,
+    );
+}
+
+/** Once the database has opened: from then on nothing takes the files of this data dir for the site. */
+export function rememberDatabase({ databaseUrl, dataDir }: ServiceConfig, wallMs: number): void {
+  if (databaseUrl !== null) markInDatabase(dataDir, wallMs);
 }
 
 /** The service's account, and nobody else. */

@@ -3,8 +3,10 @@ import { userInfo } from 'node:os';
 import { addOwnCommands, type OwnCommandParts } from '../cli/data-dir/index.ts';
 import type { OwnCommands } from '../cli/program.ts';
 import { BackupError } from '../databases/backup.ts';
+import { misplacedSite } from '../databases/data-files.ts';
+import type { DatabasePlace } from '../storage/database.ts';
 import { checkSite } from './check-site.ts';
-import { isForOperator, readConfig, readLimits, readSiteFile } from './config.ts';
+import { isForOperator, readConfig, readLimits, readSiteFile, type ServiceConfig, StartError } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';
 
@@ -22,14 +24,22 @@ export function ownCommands(parts: Pick<OwnCommandParts, 'terminal' | 'clock' | 
         site: (configDir) => readSiteFile(configDir),
         siteDatabase: () => {
           const config = readConfig(process.env);
-          return siteDatabase(config, readLimits(config.configDir).storage);
+          const place = namedDatabase(config);
+          const misplaced = misplacedSite(config.dataDir, place);
+          if (misplaced !== null) throw new StartError(misplaced);
+          return place;
         },
+        namedDatabase: () => namedDatabase(readConfig(process.env)),
         checkSite: (configDir) => checkSite(configDir, process.env),
         lockDataDir: lockDataFolder,
         rulesMax: (configDir) => readLimits(configDir).automation.max_rules,
       }),
     isExpected: (error) => isForOperator(error) || error instanceof BackupError,
   };
+}
+
+function namedDatabase(config: ServiceConfig): DatabasePlace {
+  return siteDatabase(config, readLimits(config.configDir).storage);
 }
 
 /** A container may have no name for its account. */

@@ -50,7 +50,7 @@ import {
   type ServiceLimits,
   StartError,
 } from './config.ts';
-import { claimDataFolder } from './data-folder.ts';
+import { claimDataFolder, rememberDatabase } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { liveSample, siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
@@ -115,7 +115,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const limits = readLimits(config.configDir);
   const started = readSiteFile(config.configDir, config.replaySpeed);
   const site = siteInForce(started);
-  claimDataFolder(config, log, opened);
+  orStartError(() => claimDataFolder(config, log, opened));
   const identity = orStartError(() => identityOf(config, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('copied a database of an older format before migrating it', { copy });
@@ -365,6 +365,7 @@ function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: Log, o
     await runtime.ready();
     const history = historyDatabase(config, limits.storage);
     if (typeof history !== 'string') await prepareHistory(history);
+    rememberDatabase(config, systemClock.wallMs());
     return { database, runtime };
   });
 }

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { replaceDurably } from '../base/own-file.ts';
 import { timeLabel } from '../base/timestamp.ts';
+import type { DatabasePlace } from '../storage/database.ts';
 import { schemas } from './schemas.ts';
 
 export type DatabaseName = keyof typeof schemas;
@@ -36,10 +37,14 @@ export function databaseFormats(dataDir: string): DatabaseFormat[] {
 }
 
 function formatOf(file: string): number {
+  return readFile(file, (database) => Number(database.prepare('PRAGMA user_version').get()?.['user_version']));
+}
+
+function readFile<T>(file: string, read: (database: DatabaseSync) => T): T {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+    return read(database);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${basename(file)} cannot be opened: ${why}`, { cause });
@@ -85,18 +90,41 @@ export function damageOf(file: string): string | null {
   }
 }
 
-/** Says that the site lives in a database now. Its files stay, and nothing uses them by mistake. */
-const movedMark = 'moved-to-a-database.json';
+/** Says that the site is in a database. Files that were moved there stay, and nothing uses them by mistake. */
+const databaseMark = 'moved-to-a-database.json';
 
-export function markMoved(dataDir: string, wallMs: number): void {
-  replaceDurably(join(dataDir, movedMark), `${JSON.stringify({ moved_at: timeLabel(wallMs) })}\n`);
+export function markInDatabase(dataDir: string, wallMs: number): void {
+  if (!isInDatabase(dataDir))
+    replaceDurably(join(dataDir, databaseMark), `${JSON.stringify({ moved_at: timeLabel(wallMs) })}\n`);
 }
 
-export function wasMoved(dataDir: string): boolean {
-  return existsSync(join(dataDir, movedMark));
+export function isInDatabase(dataDir: string): boolean {
+  return existsSync(join(dataDir, databaseMark));
 }
 
 /** The files are the site again. */
 export function takeBack(dataDir: string): void {
-  rmSync(join(dataDir, movedMark), { force: true });
+  rmSync(join(dataDir, databaseMark), { force: true });
+}
+
+/** Why `place` is not where the site of this data dir is; null if it is there, or if no service has started yet. */
+export function misplacedSite(dataDir: string, place: DatabasePlace): string | null {
+  if (isInDatabase(dataDir))
+    return typeof place === 'string'
+      ? `the site of the data dir ${dataDir} is in a database: set SVC_DATABASE_URL`
+      : null;
+  if (typeof place === 'string' || !existsSync(databaseFile(dataDir, 'site'))) return null;
+  return `the site of the data dir ${dataDir} is in its files: unset SVC_DATABASE_URL, or move the site with setpoint migrate`;
+}
+
+/** Rules in the files of a data dir: what a service on a database would leave behind. */
+export function rulesInFiles(dataDir: string): number {
+  const file = databaseFile(dataDir, 'site');
+  if (!existsSync(file)) return 0;
+  return readFile(file, (database) => {
+    const hasRules = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rules'").get();
+    return hasRules === undefined
+      ? 0
+      : Number(database.prepare('SELECT count(*) AS rules FROM rules').get()?.['rules']);
+  });
 }

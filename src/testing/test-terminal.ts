@@ -69,6 +69,7 @@ export function commandsWithoutService(terminal: Terminal): OwnCommands {
     site: unused,
     checkSite: unused,
     siteDatabase: unused,
+    namedDatabase: unused,
     lockDataDir: unused,
     rulesMax: unused,
   };

@@ -1,5 +1,5 @@
 /** A site of one machine moves to PostgreSQL and goes on there (docs/guides/several-machines.md). */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openHistoryJournal } from '../../src/historian/waiting-journal.ts';
@@ -51,13 +51,15 @@ describe('setpoint migrate', () => {
 
     // The old files control nothing by mistake, and no command changes them.
     const onFiles = runCommand('serve', [], serviceEnvironment(folders));
-    expect([onFiles.status, onFiles.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
+    expect([onFiles.status, onFiles.stderr]).toEqual([1, expect.stringContaining('is in a database')]);
     const refused = history({}, 'import', file);
-    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('is in a database')]);
 
-    const exported = history({}, 'export').stdout;
-    expect(exported).toContain('2026-07-11T10:46:00Z,2.5,good\n2026-07-11T10:47:00Z,7,good');
-    expect(history(server, 'export').stdout).toBe(exported);
+    // Nor does one read them as if they were the site.
+    const stale = history({}, 'export');
+    expect([stale.status, stale.stdout, stale.stderr]).toEqual([1, '', expect.stringContaining('is in a database')]);
+    const rows = ['2026-07-11T10:45:00Z,1,good', '2026-07-11T10:46:00Z,2.5,good', '2026-07-11T10:47:00Z,7,good'];
+    expect(history(server, 'export').stdout).toBe(`${['time,value,quality', ...rows].join('\n')}\n`);
     const after = await startTestService(folders, server);
     expect((await after.read('/rules/1')).body['data']).toMatchObject({ id: 1, name: 'a' });
     expect((await after.command('POST', '/rules', { name: 'c' })).body['data']).toMatchObject({ id: 3 });
@@ -68,6 +70,47 @@ describe('setpoint migrate', () => {
     // An import and three changes of two events each, the move, one more change: the sequence has no gap between them.
     expect(report.chains[0].events).toBe(report.chains[0].last);
     expect(report.chains[0].last).toBe(11);
+    await remove();
+    folders.remove();
+  }, 120_000);
+
+  test('[identity §7.3] without SVC_DATABASE_URL no command works on files beside a site that is in a database', async () => {
+    const folders = testFolders(virtualSite);
+    const { env: server, remove } = await storageOn('postgres', folders);
+    const service = await startTestService(folders, server);
+    const refused = [
+      1,
+      '',
+      `setpoint: the site of the data dir ${folders.data} is in a database: set SVC_DATABASE_URL\n`,
+    ];
+    for (const args of [
+      ['token', '--role', 'Engineer', '--subject', 'ann'],
+      ['revoke-token', '--subject', 'ann', '--reason', 'left'],
+      ['users', 'list'],
+      ['sign-in-link'],
+      ['audit', 'verify'],
+      ['backup', `${folders.data}-copy`],
+    ]) {
+      const { status, stdout, stderr } = runCommand('setpoint', args, serviceEnvironment(folders));
+      expect([status, stdout, stderr], args[0]).toEqual(refused);
+    }
+    expect(existsSync(join(folders.data, 'site.sqlite'))).toBe(false);
+    await service.stop();
+    await remove();
+    folders.remove();
+  }, 120_000);
+
+  test('rules in files are not left behind by a service on a database, nor are files by a command', async () => {
+    const folders = testFolders(virtualSite);
+    const { env: server, remove } = await storageOn('postgres', folders);
+    const service = await startTestService(folders);
+    expect((await service.command('POST', '/rules', { name: 'a' })).status).toBe(200);
+    const revoke = ['revoke-token', '--subject', 'ann', '--reason', 'left'];
+    const elsewhere = runCommand('setpoint', revoke, serviceEnvironment(folders, server));
+    expect([elsewhere.status, elsewhere.stderr]).toEqual([1, expect.stringContaining('is in its files: unset')]);
+    await service.stop();
+    const started = runCommand('serve', [], serviceEnvironment(folders, server));
+    expect([started.status, started.stderr]).toEqual([1, expect.stringContaining('has 1 rule in its files: move')]);
     await remove();
     folders.remove();
   }, 120_000);

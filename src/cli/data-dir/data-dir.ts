@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import type { AuditEntry } from '../../audit/event.ts';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
-import { databaseFile, databaseFormats, wasMoved } from '../../databases/data-files.ts';
+import { databaseFile, databaseFormats } from '../../databases/data-files.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
@@ -29,8 +29,10 @@ export interface DataDirParts {
   /** Read when a command needs it; throws what is wrong with it. */
   readonly settings: () => Settings;
   readonly site: (configDir: string) => Site;
-  /** Where rules and audit are kept: a file of the data dir, or a server. */
+  /** Where rules and audit are kept: a file of the data dir, or a server. Throws if the environment names another place than the service's. */
   readonly siteDatabase: () => DatabasePlace;
+  /** The place that the environment names, wherever the site is. */
+  readonly namedDatabase: () => DatabasePlace;
   /** The lock of a running service; null when one has it. */
   readonly lockDataDir: (dataDir: string) => { release(): void } | null;
   readonly rulesMax: (configDir: string) => number;
@@ -57,9 +59,9 @@ export async function withDatabase<T>(
   const older = databaseFormats(dataDir).find(({ found, known }) => found > 0 && found < known);
   if (older !== undefined)
     throw new CommandError(`the data dir has an older format: start the service of this version once, then try again`);
-  refuseMoved(dataDir, siteDatabase());
+  const place = siteDatabase();
   const scope = identityConfig(env).scope ?? forPerson(() => localScope(dataDir));
-  const database = forPerson(() => openDatabase(siteDatabase()));
+  const database = forPerson(() => openDatabase(place));
   try {
     try {
       await database.ready();
@@ -81,12 +83,6 @@ export async function withDatabase<T>(
 export function byUser(entry: AuditEntry, osUser: string): AuditEntry {
   const details = typeof entry.details === 'object' && entry.details !== null ? entry.details : {};
   return { ...entry, details: { ...details, os_user: osUser } };
-}
-
-/** Files whose site lives in a database now are not changed by any command. */
-export function refuseMoved(dataDir: string, place: DatabasePlace): void {
-  if (typeof place === 'string' && wasMoved(dataDir))
-    throw new CommandError(`the data dir ${dataDir} was moved to a database: set SVC_DATABASE_URL`);
 }
 
 /** Runs `work` on a file of the data dir; an unreadable one (damage, a format of a newer program) is one line for the operator. */

@@ -27,7 +27,7 @@ import { confirmedOption, readTime, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { quantity, showProgress } from '../terminal.ts';
-import { type DataDirParts, historyPlace, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
+import { type DataDirParts, historyPlace, type Settings, withDatabase } from './data-dir.ts';
 import type { BeginActs, EndActs } from './recorded-act.ts';
 import { storeWaitingReadings } from './waiting-readings.ts';
 
@@ -118,7 +118,6 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
     for (const each of series) checkPoint(parts, settings, each);
     const checked = checkFile(file);
     const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
-      refuseMoved(parts.settings().dataDir, parts.siteDatabase());
       const place = historyPlace(parts);
       const historian = openHistorian(place, importLimits);
       const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;

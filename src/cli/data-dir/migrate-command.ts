@@ -7,7 +7,7 @@ import type { AuditEntry } from '../../audit/event.ts';
 import { createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
-import { databaseFile, markMoved } from '../../databases/data-files.ts';
+import { databaseFile, markInDatabase } from '../../databases/data-files.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { moveToPostgres } from '../../databases/to-postgres.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
@@ -40,7 +40,7 @@ export function addMigrateCommand(setpoint: Command, parts: DataDirParts): void 
 async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   const { terminal, clock } = parts;
   const { dataDir, env } = parts.settings();
-  const place = parts.siteDatabase();
+  const place = parts.namedDatabase();
   if (typeof place === 'string') throw new CommandError('SVC_DATABASE_URL is not set: it names the server to move to');
   if (options.confirmed !== true)
     throw new CommandError(
@@ -55,7 +55,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
     const moved = await moveToPostgres(dataDir, place, (text) => progress.at(text)).catch((error: unknown) => {
       throw new CommandError(error instanceof Error ? error.message : String(error));
     });
-    markMoved(dataDir, clock.wallMs());
+    markInDatabase(dataDir, clock.wallMs());
     const database = openDatabase(place);
     try {
       const scope = identityConfig(env).scope ?? localScope(dataDir);
