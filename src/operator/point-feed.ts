@@ -1,6 +1,7 @@
 /**
  * Live values for readers [points §8.3]: all points that one follows at first, then those that changed, at most every
  * `pushIntervalMs`. One sample serves all readers, and a reader that is slow gets the newest values when it has room again.
+ * While no sample comes, what was known grows old, and is sent as stale when it is.
  */
 import type { Feed, FeedReader } from '../automation/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -8,7 +9,7 @@ import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { nextTurn } from '../base/turns.ts';
 import { type PointValue, valueOf } from '../points/point-value.ts';
-import type { TableSample } from '../points/sample.ts';
+import { aged, type TableSample } from '../points/sample.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 
 export interface PointFeedParts {
@@ -20,6 +21,8 @@ export interface PointFeedParts {
 
 /** Shortest time between two messages to one reader, in milliseconds. */
 export const pushIntervalMs = 250;
+/** How long a look waits for a new sample, in milliseconds: without a process that controls, an answer can be long in coming. */
+export const sampleWaitMs = 1000;
 
 interface Followed {
   readonly point: SitePoint;
@@ -41,6 +44,9 @@ class SampledFeed implements Feed {
   #looking = false;
   /** A reader came during a look. */
   #again = false;
+  /** The newest sample, and when it came. */
+  #known: { readonly sample: TableSample | null; readonly monotonicMs: number } | null = null;
+  #asked: Promise<void> | null = null;
 
   constructor(parts: PointFeedParts) {
     this.#parts = parts;
@@ -79,18 +85,44 @@ class SampledFeed implements Feed {
   }
 
   async #sendAll(): Promise<void> {
-    const { clock, sample, log } = this.#parts;
+    const { clock, log } = this.#parts;
     try {
-      const now = await sample();
+      this.#asked ??= this.#ask();
+      await this.#waited(this.#asked);
+      if (this.#known === null) return;
+      const { sample, monotonicMs } = this.#known;
+      const now = sample === null ? null : aged(sample, clock.monotonicMs() - monotonicMs);
       // A turn for each: thousands of points of many readers would hold the thread.
       for (const reader of this.#readers) {
         send(reader, now);
         await nextTurn(clock);
       }
     } catch (error) {
-      // The engine is elsewhere or starting: values are sent when it answers again.
-      log.debug('cannot read live values for streams', { error: String(error) });
+      // A sample of before the site got a new point, for example: the next one has it.
+      log.debug('cannot send live values to streams', { error: String(error) });
     }
+  }
+
+  async #ask(): Promise<void> {
+    const { clock, sample, log } = this.#parts;
+    try {
+      this.#known = { sample: await sample(), monotonicMs: clock.monotonicMs() };
+    } catch (error) {
+      // The engine is elsewhere or starting: it is asked again at the next look.
+      log.debug('cannot read live values for streams', { error: String(error) });
+    } finally {
+      this.#asked = null;
+    }
+  }
+
+  #waited(asked: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#parts.clock.after(sampleWaitMs, resolve);
+      void asked.then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
   }
 }
 

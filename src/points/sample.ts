@@ -31,3 +31,12 @@ export function createSampler(memory: PointMemory, points: number, channels: num
     };
   };
 }
+
+/** The sample when nothing newer is known: every observation is older by the time since then. */
+export function aged(sample: TableSample, elapsedMs: number): TableSample {
+  return {
+    ...sample,
+    atMs: sample.atMs + elapsedMs,
+    agesMs: sample.agesMs.map((ageMs) => (ageMs === null ? null : ageMs + elapsedMs)),
+  };
+}

@@ -83,6 +83,39 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('[points §8.3] a value that is pushed as too old replaces what was read, and nothing is counted from it', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
+    let isAway = false;
+    let push: (message: object) => void = () => undefined;
+    await page.routeWebSocket(/\/ws$/, (socket) => {
+      const server = socket.connectToServer();
+      push = (message) => socket.send(JSON.stringify(message));
+      socket.onMessage((message) => server.send(message));
+      server.onMessage((message) => {
+        if (!isAway || !message.toString().includes('point_values')) socket.send(message);
+      });
+    });
+    await page.reload();
+    await page.getByRole('link', { name: 'Site', exact: true }).click();
+    const load = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'load', exact: true }) });
+    await load.getByText('consumes').waitFor();
+    await page.getByText('All points are good.').waitFor();
+    await page.getByTestId('rest').waitFor();
+    isAway = true;
+    const point = { instance: 2, point_type: 'measurement', point: 1 };
+    const stale = { ...point, value: null, quality: 'stale', observed_at: '2026-07-11T10:00:00Z' };
+    push({ type: 'point_values', data: [stale] });
+    await load.getByText('too old').waitFor();
+    expect(await load.getAttribute('data-direction')).toBe('unknown');
+    expect(await page.getByTestId('rest').count()).toBe(0);
+    expect(await page.getByText('All points are good.').count()).toBe(0);
+    isAway = false;
+    await load.getByText('consumes').waitFor();
+    await page.getByTestId('rest').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('[points §8.4] the page of a point shows its rules, and an instant of its trend leads to the run of that instant', async () => {
     const { page, context, complaints } = await visit(browser, service, {
       role: 'Viewer',

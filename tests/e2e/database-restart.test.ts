@@ -3,6 +3,7 @@
  * lease the leader continues, for longer it stops; changes are refused whole; everything resumes by itself.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import WebSocket from 'ws';
 import { systemClock } from '../../src/base/clock.ts';
 import { editorFlow, runCommand, serviceEnvironment, type TestService, waitFor } from './running-service.ts';
 import { type Cluster, controls, type Machine, setpointWrites, standsBy, startCluster } from './several-machines.ts';
@@ -46,6 +47,29 @@ function writeTo(services: readonly TestService[], prefix: string) {
       return changes;
     },
   };
+}
+
+interface Pushed {
+  readonly value: number | null;
+  readonly quality: string;
+}
+
+/** What the live stream of a machine pushes of its measurement. */
+async function followMeasurement(service: TestService) {
+  const pushed: Pushed[] = [];
+  const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
+  const token = await service.token('Viewer');
+  const send = (message: object): void => socket.send(JSON.stringify(message));
+  socket.on('open', () => send({ type: 'authenticate', token }));
+  socket.on('message', (text: Buffer) => {
+    const { type, data } = JSON.parse(text.toString()) as { type: string; data: readonly Pushed[] };
+    if (type === 'authenticated') send({ type: 'subscribe', data: { source: 'point', channels: ['1:measurement:1'] } });
+    if (type === 'point_values') pushed.push(...data);
+  });
+  const seen = (quality: string): Promise<unknown> =>
+    waitFor(async () => pushed.at(-1)?.quality === quality || undefined, 15_000);
+  await seen('good');
+  return { pushed, seen, close: () => socket.close() };
 }
 
 describe('the database is away', () => {
@@ -159,6 +183,7 @@ describe('the database is away', () => {
 
   test('for longer: control ends with the lease and nobody else has it, then one controls again, and what ran is stored', async () => {
     const load = writeTo(services(), 'long');
+    const readers = await Promise.all(services().map(followMeasurement));
     await waitFor(() => load.changes.length > 20 || undefined);
     await cluster.postgres.kill();
     const [downMs, downAtMs] = [systemClock.monotonicMs(), systemClock.wallMs()];
@@ -167,6 +192,9 @@ describe('the database is away', () => {
     // It goes on for as long as its lease lasts, and not a moment longer.
     expect(sent.length).toBeGreaterThan(0);
     expect(Math.max(...sent) - downMs).toBeLessThan(leaseMs);
+    // No process reads the devices: readers of either machine are told that the value they have is too old [points §8.3].
+    await Promise.all(readers.map(({ seen }) => seen('stale')));
+    expect(readers.map(({ pushed }) => pushed.at(-1)?.value)).toEqual([null, null]);
     const upMs = systemClock.monotonicMs();
     await cluster.postgres.start();
     await cluster.leader(30_000);
@@ -179,6 +207,8 @@ describe('the database is away', () => {
     const since = cluster.machines.flatMap(setpointWrites).filter((atMs) => atMs > downMs + leaseMs);
     expect(Math.min(...since)).toBeGreaterThan(upMs);
     await waitFor(async () => (await runsBetween(downAtMs, downAtMs + leaseMs)) > 0 || undefined, 30_000);
+    await Promise.all(readers.map(({ seen }) => seen('good')));
+    for (const reader of readers) reader.close();
   }, 120_000);
 
   test('[identity §7.3] a machine that has not read the revocation list yet answers a valid token with 503, not with 401', async () => {

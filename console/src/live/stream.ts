@@ -117,6 +117,7 @@ function receive(own: WebSocket, text: unknown): void {
 function closed(own: WebSocket, code: number): void {
   if (own !== socket) return;
   socket = null;
+  lastValues.clear();
   if (code === unauthenticatedCode) expire();
   if (isIdle() || currentSession().status !== 'in') return setState('off');
   setState('lost');
@@ -155,6 +156,7 @@ function close(): void {
   cancelRetry();
   const own = socket;
   socket = null;
+  lastValues.clear();
   own?.close();
   setState('off');
 }
@@ -162,10 +164,7 @@ function close(): void {
 // Another subject, or none: the connection of the one before must not continue.
 onSession(() => {
   close();
-  if (currentSession().status === 'out') {
-    lastRecords.clear();
-    lastValues.clear();
-  }
+  if (currentSession().status === 'out') lastRecords.clear();
   open();
 });
 
@@ -210,22 +209,33 @@ export function useWatch(ids: readonly number[]): void {
 /** Follows these points while the component is shown. */
 export function useWatchPoints(keys: readonly string[]): void {
   const all = keys.join(',');
-  useEffect(() => watch(watchedPoints, all === '' ? [] : all.split(',')), [all]);
+  useEffect(() => {
+    const stop = watch(watchedPoints, all === '' ? [] : all.split(','));
+    return () => {
+      stop();
+      // From now on nothing says that one has changed.
+      for (const key of lastValues.keys()) if (!watchedPoints.has(key)) lastValues.delete(key);
+    };
+  }, [all]);
 }
 
-/** The newest value of a point: what was pushed while the page is live, else what was read; text is never pushed. */
+/** The newest value of a point: what was pushed while it is followed, else what was read; text is never pushed. */
 export function useLivePoint<
   P extends Omit<PointValue, 'quality'> & { readonly quality: string; readonly text?: string | null },
 >(read: P): Pick<P, 'value' | 'quality' | 'observed_at'> {
   const pushed = useSyncExternalStore(subscribeStore, () => lastValues.get(keyOf(read)));
   if (typeof read.text === 'string') return read;
-  if (pushed === undefined || state !== 'live' || !isNewer(pushed.observed_at, read.observed_at)) return read;
-  return pushed;
+  return pushed === undefined ? read : { ...pushed, observed_at: later(pushed.observed_at, read.observed_at) };
 }
 
-/** A value that is pushed only when it changes may be older than a read that found the same. */
-function isNewer(pushed: string | null, read: string | null): boolean {
-  return read === null || (pushed !== null && pushed >= read);
+/** Whether every pushed value of these points can be used; a point whose value was not pushed yet does not count. */
+export function useAreUsable(keys: readonly string[]): boolean {
+  return useSyncExternalStore(subscribeStore, () => keys.every((key) => lastValues.get(key)?.value !== null));
+}
+
+/** A value is pushed when it changes: a read may have found the same, observed later. */
+function later(pushed: string | null, read: string | null): string | null {
+  return pushed === null || (read !== null && read > pushed) ? read : pushed;
 }
 
 /** The last run that was pushed of this rule; null when none was since the page was opened. */

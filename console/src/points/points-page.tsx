@@ -37,7 +37,7 @@ export function PointsPage() {
           {words.title}
         </Title>
         <p className={classes['soft']} role="status">
-          {words.shown(shown.length, all.length)}
+          {points.data !== undefined && words.shown(shown.length, all.length)}
         </p>
       </div>
       <div className={classes['tools']}>

@@ -88,7 +88,9 @@ export function RulesPage() {
         <Title order={1} size="h2" className={classes['title'] ?? ''}>
           {words.title}
         </Title>
-        <Counts rules={all} shown={shown.length} />
+        <p className={classes['counts']} role="status">
+          {rules.data !== undefined && <Counts rules={rules.data} shown={shown.length} />}
+        </p>
         {manage && (
           <>
             <Button variant="default" onClick={() => setTemplating(true)}>
@@ -218,11 +220,11 @@ function Counts({ rules, shown }: { rules: readonly ListedRule[]; shown: number 
   const on = rules.filter(({ enabled }) => enabled).length;
   const trouble = rules.filter(needsAttention).length;
   return (
-    <p className={classes['counts']} role="status">
+    <>
       <span>{words.shown(shown, rules.length)}</span>
       <span>{words.counts.enabled(on)}</span>
       {trouble > 0 && <span>{words.counts.trouble(trouble)}</span>}
-    </p>
+    </>
   );
 }
 

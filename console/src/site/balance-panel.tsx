@@ -1,6 +1,6 @@
 /** The balance of the plant now as a single-line diagram: a busbar, what feeds it, and what it feeds. Grey where all is normal. */
 import { Link } from '@tanstack/react-router';
-import { useLivePoint } from '../live/stream.ts';
+import { useAreUsable, useLivePoint } from '../live/stream.ts';
 import { withUnit } from '../parts/number.ts';
 import { Tag } from '../parts/tag.tsx';
 import type { PointEntry } from '../points/point-queries.ts';
@@ -18,10 +18,11 @@ const feedersMax = 12;
 
 export function BalancePanel({ points: all }: { points: readonly PointEntry[] }) {
   const feeders = feedersOf(all);
+  const areUsable = useAreUsable(feeders.map(({ power }) => keyOf(power)));
   const [first] = feeders;
   if (first === undefined) return null;
   // From one answer: values of different instants would leave a rest that never was.
-  const rest = restOf(feeders);
+  const rest = areUsable ? restOf(feeders) : null;
   const left = feeders.length - feedersMax;
   return (
     <section className={points['panel']} aria-labelledby="balance">

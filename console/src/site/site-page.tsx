@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { AuditBroken } from '../audit/audit-broken.tsx';
 import { useChannels } from '../devices/device-queries.ts';
-import { useLastRun, useLivePoint, useStreamState, useWatch, useWatchPoints } from '../live/stream.ts';
+import { useAreUsable, useLastRun, useLivePoint, useStreamState, useWatch, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
@@ -112,7 +112,9 @@ function Actuator({ point }: { point: PointEntry }) {
 
 function Trouble({ points: given }: { points: readonly PointEntry[] }) {
   const points = troubledPoints(given, useChannels().data);
-  const rules = (useRules().data ?? []).filter(needsAttention);
+  const all = useRules().data;
+  const areUsable = useAreUsable(drawnFlows(given).map(keyOf));
+  const rules = (all ?? []).filter(needsAttention);
   const nameOf = useRuleName();
   const shownRules = rules.slice(0, troubleMax);
   const shownPoints = points.slice(0, troubleMax - shownRules.length);
@@ -122,7 +124,9 @@ function Trouble({ points: given }: { points: readonly PointEntry[] }) {
       <h2 id="trouble" className={classes['heading']}>
         {words.trouble}
       </h2>
-      {rules.length + points.length === 0 && <p className={classes['soft']}>{words.allGood}</p>}
+      {all !== undefined && areUsable && rules.length + points.length === 0 && (
+        <p className={classes['soft']}>{words.allGood}</p>
+      )}
       <ul className={classes['list']}>
         {shownRules.map(({ id, name, status }) => (
           <li key={id} className={classes['row']}>
