@@ -27,6 +27,8 @@ export class Revocations {
   readonly #parts: RevocationsParts;
   #read: { readonly atMs: number; readonly list: readonly Revocation[] } | null = null;
   #reading: Promise<readonly Revocation[]> | null = null;
+  /** The last read failed: the log says so once. */
+  #isAway = false;
 
   constructor(parts: RevocationsParts) {
     this.#parts = parts;
@@ -37,19 +39,10 @@ export class Revocations {
    * because it cannot be recorded. Rejects when none was ever read.
    */
   async has(claims: TokenClaims): Promise<boolean> {
-    const { clock, limits, log } = this.#parts;
+    const { clock, limits } = this.#parts;
     const known = this.#read;
-    if (known !== null && clock.monotonicMs() - known.atMs < limits.session_cache_ms)
-      return isRevoked(known.list, claims);
-    try {
-      return isRevoked(await this.#readAnew(), claims);
-    } catch (error) {
-      if (known === null) throw error;
-      log.warn('cannot read which tokens were revoked; the last list counts', { err: error });
-      // Not asked for again at once: each caller would wait for a database that is away.
-      this.#read = { atMs: clock.monotonicMs(), list: known.list };
-      return isRevoked(known.list, claims);
-    }
+    const isFresh = known !== null && clock.monotonicMs() - known.atMs < limits.session_cache_ms;
+    return isRevoked(isFresh ? known.list : await this.#readAnew(), claims);
   }
 
   #readAnew(): Promise<readonly Revocation[]> {
@@ -58,9 +51,23 @@ export class Revocations {
   }
 
   async #list(): Promise<readonly Revocation[]> {
-    const atMs = this.#parts.clock.monotonicMs();
-    const list = await this.#parts.store.revocations();
-    this.#read = { atMs, list };
-    return list;
+    const { store, clock, log } = this.#parts;
+    const known = this.#read;
+    const atMs = clock.monotonicMs();
+    try {
+      const list = await store.revocations();
+      if (this.#isAway) log.info('the list of revoked tokens is read again');
+      this.#isAway = false;
+      this.#read = { atMs, list };
+      return list;
+    } catch (error) {
+      if (known === null) throw error;
+      if (!this.#isAway)
+        log.warn('cannot read which tokens were revoked; the last list counts', { error: String(error) });
+      this.#isAway = true;
+      // Not asked for again at once: each caller would wait for a database that is away.
+      this.#read = { atMs: clock.monotonicMs(), list: known.list };
+      return known.list;
+    }
   }
 }
