@@ -1,15 +1,11 @@
 /** How good the kept forecasts of a task were: its error beside three references, and whether its bands are as wide as they say. */
-import type { ScoreGroup, Scores } from '../../../src/api/processing-results.ts';
-import { shownNumber, withUnit } from '../parts/number.ts';
+import type { Scores } from '../../../src/api/processing-results.ts';
 import { Notice } from '../parts/tag.tsx';
 import { forecastWords } from '../strings/forecasts.ts';
 import classes from './forecasts.module.css';
+import { factsOf, percent } from './score-words.ts';
 
 const words = forecastWords.scores;
-
-const digits = 3;
-const rounded = (value: number): string => String(Number(value.toPrecision(digits)));
-const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 export function ScoreCard({ scores }: { scores: Scores }) {
   const [group] = scores.groups;
@@ -27,24 +23,6 @@ export function ScoreCard({ scores }: { scores: Scores }) {
       {group.pit !== null && <Reliability pit={group.pit} />}
     </div>
   );
-}
-
-function factsOf(group: ScoreGroup, unit: string): [string, string][] {
-  const { mae, bias, interval, coverage, skill } = group;
-  const amount = (value: number | null): string => (value === null ? '–' : withUnit(Number(rounded(value)), unit));
-  const span = interval === null ? '' : ` (${words.between(amount(interval.low), amount(interval.high))})`;
-  const against = (value: number | null): string =>
-    value === null ? '–' : value >= 0 ? words.better(percent(value)) : words.worse(percent(-value));
-  return [
-    [words.error, `${amount(mae)}${span}`],
-    [words.bias, amount(bias)],
-    ...Object.entries(coverage).map(([band, share]): [string, string] => [words.band(band), percent(share)]),
-    [words.persistence, against(skill.persistence)],
-    [words.yesterday, against(skill.same_time_yesterday)],
-    [words.lastWeek, against(skill.same_time_last_week)],
-    [words.points, shownNumber(group.n)],
-    [words.results, words.resultCounts(group.produced, group.fallback, group.unavailable)],
-  ];
 }
 
 const barWidth = 22;

@@ -101,6 +101,7 @@ export const forecastWords: typeof english = {
     lastWeek: 'Gegen dieselbe Zeit letzte Woche',
     better: (share) => `Fehler um ${share} kleiner`,
     worse: (share) => `Fehler um ${share} größer`,
+    times: (factor) => `${factor}-facher Fehler`,
     points: 'Bewertete Punkte',
     results: 'Ergebnisse',
     resultCounts: (produced, fallback, unavailable) =>

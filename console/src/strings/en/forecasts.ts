@@ -101,6 +101,7 @@ export const forecastWords = {
     lastWeek: 'Against the same time last week',
     better: (share: string) => `${share} smaller error`,
     worse: (share: string) => `${share} larger error`,
+    times: (factor: string) => `${factor} times the error`,
     points: 'Points scored',
     results: 'Results',
     resultCounts: (produced: number, fallback: number, unavailable: number) =>
