@@ -178,6 +178,33 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test('a browser that blocks site data keeps nothing, and the console works in it', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: null, hash: null });
+    await context.addInitScript(() => {
+      for (const name of ['localStorage', 'sessionStorage', 'indexedDB'])
+        Object.defineProperty(globalThis, name, {
+          get: () => {
+            throw new DOMException('denied by a policy', 'SecurityError');
+          },
+        });
+    });
+    await page.goto(`${service.base}/#/rules/${ids[1]}`);
+    await page.getByLabel('Access token').fill(await service.token('Engineer'));
+    await page.keyboard.press('Enter');
+    await page.getByTestId('rule-form').waitFor();
+    const before = await priority(page).inputValue();
+    await priority(page).fill('41');
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await confirm(page, 'Save');
+    await expect.poll(() => page.getByTestId('dirty').innerText()).toBe('No changes');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => priority(page).inputValue()).toBe(before);
+    await page.reload();
+    await page.getByLabel('Access token').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a conflict offers the other version, and keeps mine', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[2]);

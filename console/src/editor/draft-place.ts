@@ -5,6 +5,7 @@
  * A closing page may end before an IndexedDB write completes. Its unconfirmed content therefore also goes to localStorage,
  * which is synchronous; the next page adds that content to the history.
  */
+import { dropText, storedText, storeText } from '../browser-storage.ts';
 import { nowMs } from '../clock.ts';
 import { beginHistory, type Content, type DraftHistory, edited, sameContent } from './draft-history.ts';
 
@@ -30,7 +31,8 @@ let opened: IDBDatabase | null = null;
 
 function database(): Promise<IDBDatabase | null> {
   opening ??= new Promise((resolve) => {
-    const request = indexedDB.open(databaseName, format);
+    const request = openRequest();
+    if (request === null) return resolve(null);
     request.addEventListener('upgradeneeded', () => {
       for (const name of request.result.objectStoreNames) request.result.deleteObjectStore(name);
       request.result.createObjectStore(storeName);
@@ -43,6 +45,15 @@ function database(): Promise<IDBDatabase | null> {
     request.addEventListener('blocked', () => resolve(null));
   });
   return opening;
+}
+
+/** Null where the browser blocks site data. */
+function openRequest(): IDBOpenDBRequest | null {
+  try {
+    return indexedDB.open(databaseName, format);
+  } catch {
+    return null;
+  }
 }
 
 /** The result of the request once its transaction is complete; null without a database or after a failure. */
@@ -103,25 +114,18 @@ const leftAt = (owner: DraftOwner): string => `setpoint.draft.${keyOf(owner)}`;
 /** Synchronous, for a closing page. If localStorage is full or blocked, only IndexedDB has the draft. */
 export function leaveDraft(owner: DraftOwner, { revision, base, history }: KeptDraft): void {
   const left: LeftDraft & { readonly format: number } = { format, revision, base, present: history.present };
-  try {
-    localStorage.setItem(leftAt(owner), JSON.stringify(left));
-  } catch {
-    // The page is closing: there is no other place to write to.
-  }
+  // If that fails there is no other place to write to: the page is closing.
+  storeText('localStorage', leftAt(owner), JSON.stringify(left));
 }
 
 /** Removes the localStorage copy once IndexedDB has the same or newer content. */
 export function dropLeftDraft(owner: DraftOwner): void {
-  try {
-    localStorage.removeItem(leftAt(owner));
-  } catch {
-    // localStorage is blocked, so it is empty.
-  }
+  dropText('localStorage', leftAt(owner));
 }
 
 function leftDraft(owner: DraftOwner): LeftDraft | null {
   try {
-    const left: unknown = JSON.parse(localStorage.getItem(leftAt(owner)) ?? 'null');
+    const left: unknown = JSON.parse(storedText('localStorage', leftAt(owner)) ?? 'null');
     return isLeft(left) ? left : null;
   } catch {
     return null;

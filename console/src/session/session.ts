@@ -4,6 +4,7 @@
  * signed in again.
  */
 import { useSyncExternalStore } from 'react';
+import { dropText, storedText, storeText } from '../browser-storage.ts';
 import { after, nowMs } from '../clock.ts';
 import { type TokenFacts, tokenFacts } from './token.ts';
 
@@ -32,14 +33,14 @@ tabs.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
 });
 
 function restored(): Session {
-  const token = sessionStorage.getItem(place);
+  const token = storedText('sessionStorage', place);
   return token === null ? { status: 'out' } : { status: 'in', token, facts: tokenFacts(token) };
 }
 
 function become(next: Session): void {
   session = next;
-  if (next.status === 'in' && next.token !== null) sessionStorage.setItem(place, next.token);
-  else if (next.status !== 'expired') sessionStorage.removeItem(place);
+  if (next.status === 'in' && next.token !== null) storeText('sessionStorage', place, next.token);
+  else if (next.status !== 'expired') dropText('sessionStorage', place);
   armExpiry();
   for (const listener of listeners) listener();
 }

@@ -1,5 +1,7 @@
 /** The language of the console: the user's choice in this browser, or else the first of the browser's languages that we have. */
 
+import { storedText, storeText } from '../browser-storage.ts';
+
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
 export const languageNames = Object.keys(languages) as Language[];
@@ -14,7 +16,7 @@ function known(tag: string | null | undefined): Language | undefined {
 function chosen(): Language {
   // Tests of single functions run without a page.
   if (typeof document === 'undefined') return 'en';
-  const own = known(localStorage.getItem(place));
+  const own = known(storedText('localStorage', place));
   return own ?? navigator.languages.map(known).find((each) => each !== undefined) ?? 'en';
 }
 
@@ -27,7 +29,7 @@ if (typeof document !== 'undefined') document.documentElement.lang = language;
 
 /** Reloads the page, because texts are read when it loads. Drafts survive. */
 export function chooseLanguage(next: Language): void {
-  localStorage.setItem(place, next);
+  storeText('localStorage', place, next);
   location.reload();
 }
 

@@ -1,0 +1,29 @@
+/** Short texts kept in the browser. One that blocks site data keeps nothing, and the page works without them. */
+
+type Storages = 'localStorage' | 'sessionStorage';
+
+export function storedText(storage: Storages, key: string): string | null {
+  try {
+    return globalThis[storage].getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** False if the browser did not take it: blocked, or full. */
+export function storeText(storage: Storages, key: string, text: string): boolean {
+  try {
+    globalThis[storage].setItem(key, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function dropText(storage: Storages, key: string): void {
+  try {
+    globalThis[storage].removeItem(key);
+  } catch {
+    // Where it is blocked, it is empty.
+  }
+}
