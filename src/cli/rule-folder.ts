@@ -19,6 +19,8 @@ export type PlannedRule = Static<typeof ruleFiles.plan.body>['rules'][number];
 
 const ruleSuffix = '.rule.yaml';
 const layoutSuffix = '.layout.json';
+/** A rule file to its author: left aside, it would be planned as deleted. */
+const almostRuleFile = /\.rule\.ya?ml$/i;
 const keyPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 const node = strict({ id: Type.String(), type: Type.String(), data: Type.Optional(Type.Object({})) });
@@ -93,7 +95,9 @@ function drawnPart(drawn: Fields): Fields {
 export function readFolder(folder: string): PlannedRule[] {
   const names = namesIn(folder);
   const keys = names.filter((name) => name.endsWith(ruleSuffix)).map((name) => name.slice(0, -ruleSuffix.length));
-  const faults: string[] = [];
+  const faults = names
+    .filter((name) => almostRuleFile.test(name) && !name.endsWith(ruleSuffix))
+    .map((name) => `${name}: rename it to end in ${ruleSuffix}`);
   const rules: PlannedRule[] = [];
   for (const key of keys)
     try {

@@ -1,5 +1,5 @@
 /** Rules as files [rules §12]: pull, plan and apply by the program, on both engines. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -93,6 +93,9 @@ describe.each(engines)('rules as files on %s', (engine) => {
     const copy = await service.command('POST', `/rules/${id}/duplicate`, { name: 'copy' });
     expect(await ruleOf(Number(copy.body['data']?.['id']))).toMatchObject({ key: null });
     for (const gone of [id, other]) await service.command('DELETE', `/rules/${gone}`);
+    const pulled = await setpoint('pull', newFolder());
+    expect([pulled.status, pulled.stdout]).toEqual([0, 'no rule has a key: there are no files to write\n']);
+    expect(pulled.stderr).toContain('has no key and was left out');
   });
 
   test('[rules §12.3] what was pulled changes nothing, a change is applied as planned, and then nothing is left to plan', async () => {
@@ -202,6 +205,14 @@ describe.each(engines)('rules as files on %s', (engine) => {
     expect(faults.stderr).toMatch(/one\.rule\.yaml:3: .*prioritty/);
     expect(faults.stderr).toMatch(/Two\.rule\.yaml: name the file after a key/);
     expect(faults.stderr).toMatch(/three\.layout\.json: /);
+    for (const [from, to] of [
+      ['Two.rule.yaml', 'two.rule.yml'],
+      ['two.rule.yml', 'two.Rule.yaml'],
+    ] as const) {
+      renameSync(join(folder, from), join(folder, to));
+      expect((await setpoint('plan', folder)).stderr).toContain(`${to}: rename it to end in .rule.yaml`);
+    }
+    renameSync(join(folder, 'two.Rule.yaml'), join(folder, 'Two.rule.yaml'));
     rmSync(join(folder, 'Two.rule.yaml'));
     rmSync(join(folder, 'three.layout.json'));
     writeFileSync(join(folder, 'one.rule.yaml'), 'schema: svc.rule.v1\nname: One\ntrigger: { type: sometimes }\n');

@@ -60,7 +60,8 @@ async function pullInto(line: CommandLine, folder: string, asJson: boolean): Pro
   const without = listed.filter(({ key }) => key === null).map(({ id, name }) => ({ id, name }));
   if (asJson) return printJson(terminal, { written, without_key: without });
   for (const name of written) terminal.out(`${name}\n`);
-  if (written.length === 0) terminal.out('every file is up to date\n');
+  if (without.length === listed.length) terminal.out('no rule has a key: there are no files to write\n');
+  else if (written.length === 0) terminal.out('every file is up to date\n');
   for (const { id, name } of without)
     terminal.error(
       `setpoint: rule ${id} ${printable(name)} has no key and was left out; give it one: setpoint rules update ${id} --key KEY --confirmed\n`,
