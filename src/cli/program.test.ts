@@ -217,6 +217,10 @@ describe('[platform §7] what is shown', () => {
       out: '',
       error: expect.stringMatching(/^Usage: setpoint rules /),
     });
+    // What must be given is said as such; the rest may be left out.
+    const { out } = await run(['revoke-token', '--help']);
+    expect(out).toMatch(/--reason <text> +why \(required\)\n/);
+    expect(out.split('(required)')).toHaveLength(2);
   });
 
   test('[audit §9.7] acknowledging a break takes a reason of 3 to 500 characters', async () => {

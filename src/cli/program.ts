@@ -2,7 +2,7 @@
  * The program `setpoint` [platform §7] with all its commands. Commands on a running service use the HTTP client alone; those in
  * `data-dir/` work on the data dir itself. Everything from the environment is passed in by `bin`.
  */
-import { Argument, Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, Help, type Option } from 'commander';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { YamlError } from '../base/yaml.ts';
@@ -43,6 +43,13 @@ export interface OwnCommands {
   isExpected(error: unknown): boolean;
 }
 
+/** The library's text, and whether the option must be given, which it leaves out. */
+function described(option: Option): string {
+  const text = new Help().optionDescription(option);
+  if (!option.mandatory) return text;
+  return text === '' ? 'required' : `${text} (required)`;
+}
+
 /** `own`: null for a line of arguments that needs none of them. */
 export function createProgram(parts: ProgramParts, own: OwnCommands | null): Command {
   const { terminal, clock, interrupted } = parts;
@@ -57,6 +64,7 @@ export function createProgram(parts: ProgramParts, own: OwnCommands | null): Com
       // `runProgram` reports wrong usage like every other failure.
       outputError: () => undefined,
     })
+    .configureHelp({ optionDescription: described })
     .addHelpText(
       'after',
       `

@@ -6,7 +6,7 @@ import { bankOf, unitsOf, wordOrderOf } from '../../devices/templates/simulated-
 import { wholeNumber } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import type { DataDirParts } from './data-dir.ts';
-import { parameter } from './site-command.ts';
+import { parameterOption } from './site-command.ts';
 
 export interface SimulateParts extends DataDirParts {
   readonly untilStopped: () => Promise<void>;
@@ -27,7 +27,7 @@ export function addSimulateCommand(setpoint: Command, parts: SimulateParts): voi
     .argument('<template>', 'a Modbus or SunSpec template of `setpoint site templates`')
     .option('--port <number>', 'TCP port', wholeNumber, defaultPort)
     .option('--host <address>', 'bind address; loopback by default', '127.0.0.1')
-    .option('--set <parameter=value>', 'a parameter of the template, such as unit_id=3', parameter, {})
+    .addOption(parameterOption('unit_id=3'))
     .action((name: string, options: Options) => simulate(parts, name, options));
 }
 

@@ -1,7 +1,7 @@
 /** `setpoint site …` [points §1.1], [points §1.2]: the site file, before a service runs or beside one that a restart will follow. */
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { replaceDurably } from '../../base/own-file.ts';
 import { YamlError } from '../../base/yaml.ts';
 import { readSiteFiles } from '../../devices/materials.ts';
@@ -45,7 +45,7 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .argument('<template>', 'one that `setpoint site templates` lists')
     .option('--id <number>', 'number of the instance; the next free one by default', wholeNumber)
     .requiredOption('--name <name>', 'name of the instance')
-    .option('--set <parameter=value>', 'a parameter of the template, such as host=192.168.1.50', parameter, {})
+    .addOption(parameterOption('host=192.168.1.50'))
     .option(...confirmedOption)
     .action((template: string, options: AddOptions) => addDevice(parts, template, options));
   site
@@ -71,8 +71,14 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .action((file: string, options: Confirmed) => importPoints(parts, file, options));
 }
 
+export function parameterOption(example: string): Option {
+  return new Option('--set <parameter=value>', `a parameter of the template, such as ${example}`)
+    .argParser(parameter)
+    .default({}, 'none');
+}
+
 /** `host=10.0.0.7`: a number where it looks like one. */
-export function parameter(text: string, before: Parameters): Parameters {
+function parameter(text: string, before: Parameters): Parameters {
   const [, name, value] = /^([a-z][a-z0-9_]*)=(.+)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('Give name=value.');
   return { ...before, [name]: /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(value) ? Number(value) : value };

@@ -27,7 +27,11 @@ export function addTokenCommand(setpoint: Command, parts: DataDirParts): void {
       new Option('--role <role>', 'role of the token').choices(['Admin', 'Engineer', 'Viewer']).makeOptionMandatory(),
     )
     .requiredOption('--subject <name>', 'who it is for', subject)
-    .option('--ttl <time>', 'how long it is valid, at most 30d', lifetime, defaultSeconds)
+    .addOption(
+      new Option('--ttl <time>', 'how long it is valid, at most 30d')
+        .argParser(lifetime)
+        .default(defaultSeconds, '12h'),
+    )
     .option('--json', 'print the token and when it ends as JSON')
     .action((options: TokenOptions) => token(parts, options));
 }
