@@ -92,7 +92,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const charge = item.getByLabel('battery · soc (%)');
     expect(Number(await charge.inputValue())).toBeGreaterThan(1);
     await charge.fill('0.5');
-    await untilText(item, /\/then\/outcome: Expected acted, Actual no_action/);
+    await untilText(item, /Outcome: Expected Acted, Actual Nothing to do/);
     await item.getByRole('button', { name: 'Expect the actual result' }).click();
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
     await charge.fill('');
@@ -186,6 +186,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
       return await result.getByTestId('agreement').innerText();
     };
     await expect.poll(agreement, { timeout: 60_000, interval: 1000 }).toMatch(/^100 % \(\d+ of \d+ runs\)$/);
+    await untilText(result, /^Rule: as stored\. Inputs: recorded values, from .+ to .+\.$/m);
     await untilText(result, /Acted: [1-9]/);
     await untilText(
       result.getByTestId('write'),

@@ -74,6 +74,13 @@ export function pointLabel({ instanceName, name }: ConsolePoint): string {
   return `${instanceName} · ${name}`;
 }
 
+/** The name of a point with its unit; its address where the site has no such point. */
+export function pointText(ref: PointRef, catalogue: ConsoleCatalogue): string {
+  const point = catalogue.point(ref);
+  if (point === undefined) return `${ref.instance}:${ref.point_type}:${ref.point}`;
+  return `${pointLabel(point)}${point.unit === '1' || point.unit === '' ? '' : ` (${point.unit})`}`;
+}
+
 /** The same site with only these points to choose from. */
 export function choosingAmong(
   catalogue: ConsoleCatalogue,

@@ -1,7 +1,7 @@
 /** The result of a backtest: first how far it can be trusted, then what the rule would have done. */
 import { Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
+import { type ConsoleCatalogue, pointText } from '../editor/site-catalogue.ts';
 import { fullTime } from '../parts/moment.tsx';
 import { shownNumber, shownShare, withUnit } from '../parts/number.ts';
 import table from '../parts/table.module.css';
@@ -9,10 +9,10 @@ import { Notice, Tag } from '../parts/tag.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
 import { useRuleName } from '../server/queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
+import { runDifference } from './difference-words.ts';
 import classes from './evidence.module.css';
 import type { BacktestView } from './evidence-queries.ts';
 import { StepChart } from './step-chart.tsx';
-import { pointText } from './test-form.tsx';
 
 const words = evidenceWords.backtest;
 /** Most rows shown of one list; the API returns them all. */
@@ -20,6 +20,7 @@ const rowsMax = 20;
 
 const notesInWords: Readonly<Record<string, string>> = words.notes;
 const energyNames = ['imported_kwh', 'exported_kwh', 'charged_kwh', 'discharged_kwh', 'losses_kwh'] as const;
+const modesInWords: Readonly<Record<string, string>> = words.modes;
 const causesInWords: Readonly<Record<string, string>> = words.causeNames;
 
 interface ResultParts {
@@ -27,11 +28,21 @@ interface ResultParts {
   readonly catalogue: ConsoleCatalogue;
 }
 
-export function BacktestFindings({ result, catalogue, isCompared }: ResultParts & { isCompared: boolean }) {
+interface FindingsParts extends ResultParts {
+  /** Whether it was compared with another revision. */
+  readonly isCompared: boolean;
+  /** The rule as stored, a revision of it, or a draft. */
+  readonly tried: string;
+}
+
+export function BacktestFindings({ result, catalogue, isCompared, tried }: FindingsParts) {
   const { notes, outcomes, warm_up: warmUp } = result;
   return (
     <div className={classes['result']} data-testid="backtest-result">
-      <Agreement agreement={result.agreement} />
+      <p className={classes['soft']}>
+        {words.tried(tried, modesInWords[result.mode] ?? result.mode, fullTime(result.from), fullTime(result.to))}
+      </p>
+      <Agreement agreement={result.agreement} catalogue={catalogue} />
       <Plant result={result} />
       {warmUp.until !== null && (
         <Notice tone="info">{words.warmUp(fullTime(warmUp.until), warmUp.functions.join(', '))}</Notice>
@@ -90,7 +101,7 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function Agreement({ agreement }: Pick<BacktestView, 'agreement'>) {
+function Agreement({ agreement, catalogue }: Pick<BacktestView, 'agreement'> & Pick<ResultParts, 'catalogue'>) {
   if (agreement === null || agreement.ratio === null) return <Part title={words.agreement}>{words.noAgreement}</Part>;
   const { compared, equal, ratio, refused, unrecorded, differences, causes } = agreement;
   return (
@@ -114,12 +125,10 @@ function Agreement({ agreement }: Pick<BacktestView, 'agreement'>) {
           heads={[words.at, words.field, words.recorded, words.computed, words.cause]}
           rows={differences
             .slice(0, rowsMax)
-            .map(({ at, field, recorded, computed, cause }) => [
-              fullTime(at),
-              field,
-              JSON.stringify(recorded),
-              JSON.stringify(computed),
-              causesInWords[cause] ?? cause,
+            .map((each) => [
+              fullTime(each.at),
+              ...runDifference(each, catalogue),
+              causesInWords[each.cause] ?? each.cause,
             ])}
         />
       )}

@@ -143,6 +143,7 @@ function useStoppable(ruleId: number) {
     data,
     error,
     isCompared: isCompared(variables?.order),
+    tried: triedText(variables?.order),
     isPending,
     isError,
     share,
@@ -158,6 +159,12 @@ function useStoppable(ruleId: number) {
 /** With another revision, or with the stored rule. */
 function isCompared(order: BacktestOrder | undefined): boolean {
   return order?.compare !== undefined || order?.flow_json !== undefined || order?.revision !== undefined;
+}
+
+/** What the result is of: the form may have been changed since. */
+function triedText(order: BacktestOrder | undefined): string {
+  if (order?.revision !== undefined) return words.older(order.revision);
+  return order?.flow_json === undefined ? words.stored : words.draft;
 }
 
 /** The candidate: the stored rule, its draft, or the revision of that number. */

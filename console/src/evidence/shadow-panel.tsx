@@ -1,6 +1,7 @@
 /** The report from shadow [rules §1.6]: what this rule decided beside what another one did. */
 import { Button, Group, NativeSelect, Text } from '@mantine/core';
 import { useState } from 'react';
+import { pointText } from '../editor/site-catalogue.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { shownNumber, shownShare } from '../parts/number.ts';
@@ -9,7 +10,6 @@ import { evidenceWords } from '../strings/evidence.ts';
 import { Rows } from './backtest-findings.tsx';
 import classes from './evidence.module.css';
 import { useShadowReport } from './evidence-queries.ts';
-import { pointText } from './test-form.tsx';
 import type { EvidenceParts } from './tests-panel.tsx';
 import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
 

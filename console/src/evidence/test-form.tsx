@@ -3,7 +3,7 @@ import { Checkbox, NativeSelect, Text, TextInput } from '@mantine/core';
 import { nameMax } from '../../../src/api/rule-limits.ts';
 import type { Outcome } from '../../../src/rules/record.ts';
 import type { PointRef } from '../../../src/site/catalogue.ts';
-import { type ConsoleCatalogue, pointLabel } from '../editor/site-catalogue.ts';
+import { type ConsoleCatalogue, pointText } from '../editor/site-catalogue.ts';
 import { localTimeOf, utcOf } from '../parts/local-time.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
@@ -159,10 +159,4 @@ function isSame(one: Actuator, other: Actuator): boolean {
 function expectable(actuators: readonly Actuator[], writes: readonly Actuator[]): Actuator[] {
   const all = [...actuators, ...writes].map(({ instance, point }) => ({ instance, point }));
   return all.filter((ref, index) => all.findIndex((other) => isSame(other, ref)) === index);
-}
-
-export function pointText(ref: PointRef, catalogue: ConsoleCatalogue): string {
-  const point = catalogue.point(ref);
-  if (point === undefined) return `${ref.instance}:${ref.point_type}:${ref.point}`;
-  return `${pointLabel(point)}${point.unit === '1' || point.unit === '' ? '' : ` (${point.unit})`}`;
 }

@@ -3,6 +3,7 @@ import { Button, Group } from '@mantine/core';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { Tag } from '../parts/tag.tsx';
 import { evidenceWords } from '../strings/evidence.ts';
+import { testDifference } from './difference-words.ts';
 import classes from './evidence.module.css';
 import type { TestDraft, TestResult } from './evidence-queries.ts';
 import { type Actuator, TestForm } from './test-form.tsx';
@@ -36,11 +37,14 @@ export function TestItem({ test, fault, result, isNew, onRemove, ...form }: Item
       {result !== null && result.error !== null && <p className={classes['soft']}>{result.error}</p>}
       {result !== null && !result.passed && (
         <ul className={classes['differences']} aria-label={words.failed}>
-          {result.differences.map(({ field, expected, actual }) => (
-            <li key={field}>
-              <code>{field}</code>: {words.expected} {textOf(expected)}, {words.actual} {textOf(actual)}
-            </li>
-          ))}
+          {result.differences.map((difference) => {
+            const [what, expected, actual] = testDifference(difference, form.catalogue);
+            return (
+              <li key={difference.field}>
+                {what}: {words.expected} {expected}, {words.actual} {actual}
+              </li>
+            );
+          })}
         </ul>
       )}
       {!readOnly && (
@@ -57,11 +61,6 @@ export function TestItem({ test, fault, result, isNew, onRemove, ...form }: Item
       )}
     </details>
   );
-}
-
-function textOf(value: unknown): string {
-  if (value === null) return words.nothing;
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The test as the rule passes it: what it compares is what the rule did. A decision that the run did not come to is left out. */

@@ -104,6 +104,8 @@ export const evidenceWords = {
     stop: 'Stop',
     progress: 'Progress of the backtest',
     stopped: 'Stopped. No result was kept.',
+    tried: (rule: string, inputs: string, from: string, to: string) =>
+      `Rule: ${rule}. Inputs: ${inputs}, from ${from} to ${to}.`,
     evaluations: (count: string) => `${count} evaluations`,
     agreement: 'Agreement with the recorded runs',
     agreed: (share: string, equal: string, compared: string) => `${share} (${equal} of ${compared} runs)`,
@@ -114,6 +116,8 @@ export const evidenceWords = {
     causes: 'Causes of differences',
     at: 'Time',
     field: 'What',
+    fields: { run: 'run', outcome: 'outcome', path: 'path', writes: 'writes' },
+    notTaken: (write: string) => `${write} (not taken)`,
     recorded: 'Recorded',
     computed: 'Computed',
     cause: 'Cause',

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { consoleCatalogue } from '../editor/site-catalogue.ts';
+import type { SiteView } from '../server/queries.ts';
+import { runDifference, testDifference } from './difference-words.ts';
+
+const setpoint = { id: 1, name: 'power_setpoint', kind: 'action', unit: 'kW', writable: true };
+const site = { timezone: 'UTC', parameters: [], instances: [{ id: 4, name: 'battery', points: [setpoint] }] };
+const catalogue = consoleCatalogue(site as unknown as SiteView);
+const write = (instance: number, value: number | null, success = true) => ({
+  node_id: 'store',
+  instance,
+  point: 1,
+  value,
+  success,
+});
+
+test('of two lists of writes those that differ are told, by the names of their points', () => {
+  const [same, before, after] = [write(5, 0), write(4, -61.2), write(4, -61.4)];
+  const between = (recorded: unknown, computed: unknown) =>
+    runDifference({ field: 'writes', recorded, computed }, catalogue);
+  const name = 'battery · power_setpoint (kW)';
+  expect(between([same, before], [same, after])).toEqual(['writes', `${name} = -61.2`, `${name} = -61.4`]);
+  expect(between([same], [same, after])).toEqual(['writes', 'nothing', `${name} = -61.4`]);
+  expect(between([write(4, 5, false)], [write(4, 5)])).toEqual(['writes', `${name} = 5 (not taken)`, `${name} = 5`]);
+  // A point that the site has no longer.
+  expect(between([write(9, null)], [])).toEqual(['writes', '9:action:1 = –', 'nothing']);
+});
+
+test('outcomes, runs that only one side had, and paths', () => {
+  const told = (field: string, recorded: unknown, computed: unknown) =>
+    runDifference({ field, recorded, computed }, catalogue);
+  expect(told('outcome', 'acted', 'skipped')).toEqual(['outcome', 'Acted', 'Skipped']);
+  expect(told('run', 'no_action', null)).toEqual(['run', 'Nothing to do', 'did not run']);
+  expect(told('path', ['start', 'a'], ['start', 'b'])).toEqual(['path', 'start → a', 'start → b']);
+});
+
+test('what a test expects, and what the rule did', () => {
+  const told = (field: string, expected: unknown, actual: unknown) =>
+    testDifference({ field, expected, actual }, catalogue);
+  expect(told('/then/outcome', 'acted', 'no_action')).toEqual(['Outcome', 'Acted', 'Nothing to do']);
+  expect(told('/then/writes (4:1)', 5, null)).toEqual(['battery · power_setpoint (kW)', '5', 'not written']);
+  expect(told('/then/output (decide)', 'full', null)).toEqual(['Last decision (decide)', 'full', 'nothing']);
+  expect(told('/then/later', 1, 2)).toEqual(['/then/later', '1', '2']);
+});
