@@ -325,6 +325,18 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await page.getByTestId('refusal').waitFor();
     await untilText(page.getByTestId('refusal').getByRole('table', { name: 'Why' }), /Rule[\s\S]*load/);
     await untilText(page.getByTestId('refusal'), /Correlation id/);
+    // What the processor's own error was, and why there is no result.
+    const refusals = [
+      [502, 'processor-refused', { code: 'MODEL_TOO_OLD' }, /Processor error: MODEL_TOO_OLD\./],
+      [503, 'processing-unavailable', { reason: 'CONNECTION_FAILED' }, /Reason: the processor cannot be reached\./],
+      [503, 'processing-unavailable', { reason: 'OUT_OF_MEMORY' }, /Reason: OUT_OF_MEMORY\./],
+    ] as const;
+    for (const [status, code, details, words] of refusals) {
+      const error = { code, message: 'no result', correlationId: 'e2e-00001', retryable: false, details };
+      await page.route('**/process', (route) => route.fulfill({ status, json: { error } }), { times: 1 });
+      await page.getByRole('button', { name: 'Run the forecast' }).click();
+      await untilText(page.getByTestId('refusal'), words);
+    }
     await context.close();
   });
 

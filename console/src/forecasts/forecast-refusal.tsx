@@ -6,7 +6,7 @@ import { ApiError } from '../../../src/api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { shownNumber } from '../parts/number.ts';
-import { forecastWords } from '../strings/forecasts.ts';
+import { forecastWords, unavailableText } from '../strings/forecasts.ts';
 import { t } from '../strings/index.ts';
 import classes from './forecasts.module.css';
 
@@ -31,12 +31,13 @@ export function ForecastRefusal({ error }: { error: unknown }) {
   const details = error instanceof ApiError ? error.details : {};
   const reasons = Check(reasonList, details) ? details.reasons : [];
   const retryMs = error instanceof ApiError ? error.retryAfterMs : null;
-  const { check, path, processor_code: processorCode } = details;
+  const { check, path, code, reason } = details;
   return (
     <div data-testid="refusal">
       <Failure error={error} />
       {typeof check === 'string' && <p>{words.check(check, typeof path === 'string' ? path : '')}</p>}
-      {typeof processorCode === 'string' && <p>{words.processorCode(processorCode)}</p>}
+      {typeof code === 'string' && <p>{words.processorCode(code)}</p>}
+      {typeof reason === 'string' && <p>{words.unavailable(unavailableText(reason))}</p>}
       {retryMs !== null && <p>{words.retryAfter(Math.max(1, Math.ceil(retryMs / 1000)))}</p>}
       {reasons.length > 0 && (
         <Table className={classes['table'] ?? ''} aria-label={words.reasons} mt="sm">
@@ -50,13 +51,13 @@ export function ForecastRefusal({ error }: { error: unknown }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {reasons.map((reason, index) => (
+            {reasons.map((broken, index) => (
               <Table.Tr key={index}>
-                <Table.Td>{words.rules[reason.rule] ?? reason.rule}</Table.Td>
-                <Table.Td>{reason.feature ?? words.all}</Table.Td>
-                <Table.Td>{scalarText(reason.observed)}</Table.Td>
-                <Table.Td>{scalarText(reason.limit)}</Table.Td>
-                <Table.Td>{rangeText(reason.first_label, reason.last_label)}</Table.Td>
+                <Table.Td>{words.rules[broken.rule] ?? broken.rule}</Table.Td>
+                <Table.Td>{broken.feature ?? words.all}</Table.Td>
+                <Table.Td>{scalarText(broken.observed)}</Table.Td>
+                <Table.Td>{scalarText(broken.limit)}</Table.Td>
+                <Table.Td>{rangeText(broken.first_label, broken.last_label)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -5,7 +5,7 @@ import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.t
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice } from '../parts/tag.tsx';
-import { forecastWords } from '../strings/forecasts.ts';
+import { forecastWords, unavailableText } from '../strings/forecasts.ts';
 import { useIssued, useKept, useScores } from './forecast-queries.ts';
 import { ForecastResult } from './forecast-result.tsx';
 import classes from './forecasts.module.css';
@@ -42,7 +42,7 @@ export default function KeptForecasts({ entry }: { entry: TaskDiscoveryEntry }) 
         <>
           <p className={classes['soft']}>{words.issued(fullTime(found.as_of), total - back, total)}</p>
           {found.status === 'unavailable' ? (
-            <Notice tone="warn">{words.unavailable(found.reason_code ?? '')}</Notice>
+            <Notice tone="warn">{words.unavailable(unavailableText(found.reason_code ?? ''))}</Notice>
           ) : (
             <KeptResult entry={entry} resultId={found.result_id} />
           )}

@@ -132,5 +132,14 @@ export const forecastWords: typeof english = {
     check: (name, path) =>
       `Das Ergebnis hat die Prüfung „${name}“ nicht bestanden${path === '' ? '' : ` bei ${path}`}.`,
     processorCode: (code) => `Fehler des Prozessors: ${code}.`,
+    unavailable: (reason) => `Grund: ${reason}.`,
+    unavailableReasons: {
+      CONNECTION_FAILED: 'der Prozessor ist nicht erreichbar',
+      DISCONNECTED: 'die Verbindung endete vor dem Ende der Antwort',
+      PROXY_ERROR: 'ein Proxy meldet, dass er den Prozessor nicht erreicht',
+      PROCESSOR_BUSY: 'der Prozessor ist ausgelastet',
+      PROCESSOR_FAILED: 'der Prozessor ist gescheitert',
+      CIRCUIT_OPEN: 'mehrere Aufrufe sind gescheitert, deshalb wird der Prozessor eine Weile nicht gefragt',
+    },
   },
 };

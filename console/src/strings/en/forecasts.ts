@@ -130,5 +130,14 @@ export const forecastWords = {
     retryAfter: (seconds: number) => `Try again in ${seconds} s.`,
     check: (name: string, path: string) => `The result failed the check “${name}”${path === '' ? '' : ` at ${path}`}.`,
     processorCode: (code: string) => `Processor error: ${code}.`,
+    unavailable: (reason: string) => `Reason: ${reason}.`,
+    unavailableReasons: {
+      CONNECTION_FAILED: 'the processor cannot be reached',
+      DISCONNECTED: 'the connection ended before the answer was complete',
+      PROXY_ERROR: 'a proxy answered that it cannot reach the processor',
+      PROCESSOR_BUSY: 'the processor is busy',
+      PROCESSOR_FAILED: 'the processor failed',
+      CIRCUIT_OPEN: 'several calls failed, so the processor is not called for a while',
+    } as Readonly<Record<string, string>>,
   },
 };
