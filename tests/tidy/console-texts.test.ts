@@ -63,3 +63,35 @@ test.each(areas)('German has every text of %s', async (name) => {
   const untranslated = german.filter(([place, text]) => text.split(' ').length > 3 && words.get(place) === text);
   expect(untranslated.filter(([, text]) => !/^(Setpoint|\d)/.test(text))).toEqual([]);
 });
+
+/** The names in the code of a file, and the words: what a text is looked up by. */
+function lookedUp(path: string, { source = readFileSync(path, 'utf8'), names = true } = {}): string[] {
+  const found: string[] = [];
+  new Visitor({
+    Identifier: ({ name }) => void (names && found.push(name)),
+    Property: ({ key }) => void (key.type === 'Identifier' && found.push(key.name)),
+    Literal: ({ value }) => void (typeof value === 'string' && found.push(value)),
+  }).visit(parseSync(path, source).program);
+  return found;
+}
+
+test('every text is looked up by the console, or by a word of the service', async () => {
+  const filesOf = (pattern: string): string[] => globSync(pattern).filter((path) => !path.endsWith('.test.ts'));
+  const own = filesOf('console/src/**/*.{ts,tsx}').filter((path) => !path.startsWith('console/src/strings/'));
+  const names = new Set([
+    ...own.flatMap((path) => lookedUp(path)),
+    ...filesOf('src/**/*.ts').flatMap((path) => lookedUp(path, { names: false })),
+  ]);
+  const unused: string[] = [];
+  for (const area of areas)
+    for (const [place] of textsOf(await import(`../../console/src/strings/en/${area}`))) {
+      const name = place.split('/').at(-1) ?? '';
+      // Numbers are looked up by numbers; the heads of this table are taken as a whole.
+      const isFound = names.has(name) || /^\d+$/.test(name) || place.includes('/scan/registers/');
+      if (!isFound) unused.push(`${area}: ${place}`);
+    }
+  expect(unused).toEqual([]);
+  const source = 'const a = words.spoken; const { left } = of["right"];';
+  expect(lookedUp('a.ts', { source })).toEqual(expect.arrayContaining(['spoken', 'left', 'right']));
+  expect(lookedUp('a.ts', { source, names: false }).toSorted()).toEqual(['left', 'right']);
+});
