@@ -4,13 +4,18 @@ import { join } from 'node:path';
 import { quantity } from '../cli/terminal.ts';
 import { readMaterials } from '../devices/materials.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
+import { sharedPlaces } from '../site/shared-places.ts';
 import type { Site } from '../site/site.ts';
 import { type Environment, isForOperator, readLimits, readSiteFile } from './config.ts';
 
-export function checkSite(
-  configDir: string,
-  env: Environment,
-): { readonly faults: readonly string[]; readonly summary: string } {
+/** Faults prevent a start, warnings do not. */
+export interface SiteCheck {
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+  readonly summary: string;
+}
+
+export function checkSite(configDir: string, env: Environment): SiteCheck {
   const faults: string[] = [];
   /** An expected error of a step is a fault; anything else is a bug. */
   const step = <T>(work: () => T, isExpected: (error: unknown) => boolean = isForOperator): T | undefined => {
@@ -31,7 +36,9 @@ export function checkSite(
     );
     faults.push(...processingFaults(configDir, site));
   }
-  return { faults, summary: site === undefined ? '' : summaryOf(site) };
+  return site === undefined
+    ? { faults, warnings: [], summary: '' }
+    : { faults, warnings: sharedPlaces(site), summary: summaryOf(site) };
 }
 
 function processingFaults(configDir: string, site: Site): string[] {

@@ -8,6 +8,7 @@ import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import type { SiteChanges, SiteReload } from '../operator/site-capabilities.ts';
 import type { Parameter } from '../site/catalogue.ts';
+import { sharedPlaces } from '../site/shared-places.ts';
 import type { Site } from '../site/site.ts';
 import { changedSections, type SiteChange, sameData, siteChange } from '../site/site-change.ts';
 import type { SiteInForce } from '../site/site-in-force.ts';
@@ -63,6 +64,7 @@ export function siteReload(parts: ReloadParts): SiteReload {
         return inForce;
       });
       log.info('took up the changed site file', { sections });
+      for (const warning of sharedPlaces(next.site)) log.warn(warning);
       return { changes, rules };
     } finally {
       // An engine that does not answer now is started again with this site: what is recorded and published goes with it.

@@ -224,7 +224,17 @@ test('points from a table: all of them, or none and what is wrong with which row
   expect(readFileSync(path, 'utf8')).toBe(before);
   expect(setpoint('site', 'import-points', table, '--confirmed').status).toBe(0);
   expect(readFileSync(path, 'utf8')).toContain('# The meter in the cellar.');
-  expect(setpoint('site', 'check').stdout).toBe('bakery: no errors (1 channel, 1 instance, 2 points)\n');
+  expect(setpoint('site', 'check')).toMatchObject({
+    stdout: 'bakery: no errors (1 channel, 1 instance, 2 points)\n',
+    stderr: '',
+  });
+  const twice = [3, 4].map((id) => `1,meter,${id},relay ${id},action,1,meter,,coil,7,bool,0,1\n`).join('');
+  writeFileSync(table, `${header},min,max\n${twice}`);
+  expect(setpoint('site', 'import-points', table, '--confirmed')).toMatchObject({ status: 0, stderr: '' });
+  expect(setpoint('site', 'check')).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/^setpoint: warning: 1:action:3 .+ and 1:action:4 .+ write the same place/),
+  });
   writeFileSync(join(folders.config, 'service.yaml'), 'devices: { reconnect_min_ms: 0 }\n');
   writeFileSync(path, readFileSync(path, 'utf8').replace('driver: modbus-tcp', 'driver: carrier-pigeon'));
   const { status, stderr } = setpoint('site', 'check');

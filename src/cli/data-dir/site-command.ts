@@ -12,13 +12,17 @@ import { freeInstanceId, newSiteText, withDevice, withPoints } from '../../site/
 import { confirmedOption, unreadable, wholeNumber } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { printTable } from '../table.ts';
-import { quantity } from '../terminal.ts';
+import { printable, quantity } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
 import { readPointsTable } from './points-table.ts';
 
 export interface SiteFileParts extends DataDirParts {
   /** Everything that is wrong with the files of a config dir, a line each; and what they hold. */
-  readonly checkSite: (configDir: string) => { readonly faults: readonly string[]; readonly summary: string };
+  readonly checkSite: (configDir: string) => {
+    readonly faults: readonly string[];
+    readonly warnings: readonly string[];
+    readonly summary: string;
+  };
 }
 
 interface Confirmed {
@@ -172,7 +176,8 @@ function parametersInWords({ parameters }: DeviceTemplate): string {
 }
 
 function check({ terminal, checkSite }: SiteFileParts, dir: string): void {
-  const { faults, summary } = checkSite(dir);
+  const { faults, warnings, summary } = checkSite(dir);
+  for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
   terminal.out(`${summary}\n`);
 }

@@ -72,6 +72,11 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
   defaultMaxAgeMs: ({ poll_interval_ms }, own = poll_interval_ms) => 5 * own,
   rawRange: (address) => (address.scale_from === undefined ? rawRangeIn(address) : undefined),
   hasNoNumber: ({ type }) => type === 'string',
+  places: (address, { host, port, unit_id }) =>
+    Array.from(
+      { length: registersTaken(address) },
+      (_, at) => `${host}:${port}/${address.unit_id ?? unit_id}/${address.table}/${address.register + at}`,
+    ),
   checkAddress(address, kind, fault) {
     const { table, register, type, bit, scale_from: scaleFrom } = address;
     const bits = table === 'coil' || table === 'discrete';

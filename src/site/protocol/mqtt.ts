@@ -76,6 +76,7 @@ export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   settings: decoder(mqttSettings),
   address: decoder(mqttAddress),
   defaultMaxAgeMs: () => 60_000,
+  places: ({ topic, path }, { url }) => [`${url}/${topic}/${path ?? ''}`],
   hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,
   checkSettings({ will, status }, fault) {
     if (will !== undefined && status !== undefined) fault('will', 'use either will or status: status includes a will');

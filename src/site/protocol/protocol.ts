@@ -36,6 +36,8 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
    * of the same kind.
    */
   unitScale?(address: Address, unit: string, channel: Channel): number | undefined;
+  /** What a command to this address writes, place by place: the same texts for the same places of the same device. */
+  places?(address: Address, channel: Channel): readonly string[];
   /** True where the address leads to text. */
   hasNoNumber?(address: Address, channel: Channel): boolean;
 }

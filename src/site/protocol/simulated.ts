@@ -53,6 +53,7 @@ export const simulated: Protocol<SimulatedChannel, SimulatedAddress> = {
   settings: decoder(simulatedSettings),
   address: decoder(simulatedAddress),
   defaultMaxAgeMs: ({ step_interval_ms }) => 5 * step_interval_ms,
+  places: ({ signal }, { id }) => [`${id}/${signal}`],
   checkAddress({ signal }, kind, fault) {
     const isAction = actions.some((name) => name === signal);
     if (isAction !== (kind === 'action'))

@@ -53,6 +53,9 @@ export const sunSpec: Protocol<SunSpecChannel, SunSpecAddress> = {
   address: decoder(sunSpecAddress),
   polled: true,
   defaultMaxAgeMs: ({ poll_interval_ms = sunSpecDefaults.poll_interval_ms }, own = poll_interval_ms) => 5 * own,
+  places: ({ model, nth, point }, { host, port = sunSpecDefaults.port, unit_id = sunSpecDefaults.unit_id }) => [
+    `${host}:${port}/${unit_id}/${model ?? 'any'}/${nth ?? 1}/${point}`,
+  ],
   hasNoNumber: (address, channel) => candidates(address, channel)[0]?.type === 'string',
   unitScale: (address, unit, channel) => {
     const [first] = candidates(address, channel);
