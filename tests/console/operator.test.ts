@@ -3,16 +3,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { fillModels } from '../../src/devices/sunspec/model-registers.ts';
 import { startFaultDevice } from '../../src/testing/fault-device.ts';
 import {
+  editorFlow,
   runCommand,
   serviceEnvironment,
   startTestService,
   type TestService,
   testFolders,
   virtualSite,
+  waitFor,
 } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
@@ -431,4 +433,62 @@ instances:
     await still.stop();
     folders.remove();
   });
+
+  test('names as long as they may be stay within the page, on a phone and on a desk', async () => {
+    const [word, channel] = [
+      'Wärmepumpenanlage_Gebäudeteil_Nord_'.repeat(4).slice(0, 128),
+      'gateway-of-the-north-'.repeat(7).slice(0, 128),
+    ];
+    const folders = testFolders(`schema: svc.site.v1
+site: { id: long, name: Long, timezone: UTC }
+channels:
+  - { id: ${channel}, driver: modbus-tcp, host: 127.0.0.1, port: 9, unit_id: 1, poll_interval_ms: 1000, timeout_ms: 300, word_order: big }
+parameters: { ${'maximum_power_'.repeat(5).slice(0, 63)}: { value: 1, unit: kW } }
+instances:
+  - id: 1
+    name: ${word}
+    points:
+      - { id: 1, name: ${word}, kind: measurement, unit: kW, channel: ${channel}, sign_convention: positive_import, address: { table: holding, register: 1, type: float32 } }
+      - { id: 1, name: ${word}, kind: action, unit: kW, min: 0, max: 9, channel: ${channel}, address: { table: holding, register: 3, type: float32 } }
+`);
+    const own = await startTestService(folders);
+    onTestFinished(async () => {
+      await own.stop();
+      folders.remove();
+    });
+    const [id = 0] = await installRules(own, [
+      {
+        name: word.slice(0, 120),
+        description: 'Long',
+        flow_json: editorFlow(),
+        trigger_config: { type: 'interval', interval_ms: 1000 },
+      },
+    ]);
+    await waitFor(async () => (await own.read('/alarms')).text.includes('offline') || undefined, 20_000);
+    const pages = ['/', '/points', '/points/1:measurement:1', '/devices', '/alarms', '/rules', `/rules/${id}`];
+    for (const width of [390, 1440]) {
+      const { page, context } = await visit(browser, own, { width, hash: null });
+      for (const hash of pages) {
+        await page.goto(`${own.base}/#${hash}`);
+        await page
+          .getByText(/Wärmepumpenanlage|gateway-of/)
+          .first()
+          .waitFor();
+        await expect.poll(() => page.evaluate(outside), { message: `${width} ${hash}` }).toEqual([]);
+      }
+      await context.close();
+    }
+  });
 });
+
+/** Texts that reach over the right edge of the page, and neither scroll nor end in an ellipsis. */
+function outside(): string[] {
+  const isMeant = (element: Element | null): boolean => {
+    if (element === null || element === document.body) return false;
+    const { overflowX, textOverflow } = getComputedStyle(element);
+    return /auto|scroll/.test(overflowX) || textOverflow === 'ellipsis' || isMeant(element.parentElement);
+  };
+  return [...document.querySelectorAll('#root *')]
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !isMeant(element))
+    .map((element) => `${element.tagName} ${element.textContent?.slice(0, 40)}`);
+}

@@ -8,7 +8,7 @@ import { Notice } from '../parts/tag.tsx';
 import { type SiteView, useSite } from '../server/queries.ts';
 import { deviceWords } from '../strings/devices.ts';
 import { t } from '../strings/index.ts';
-import styles from './device-dialog.module.css';
+import styles from './devices.module.css';
 import { type FoundPlace, type PlannedPoint, planned, pointTexts, registerTypes } from './found-places.ts';
 import { type PointsBody, type PointsPreview, usePointsPreview, useSavePoints } from './site-queries.ts';
 

@@ -9,8 +9,8 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { deviceWords } from '../strings/devices.ts';
 import { AddPoints } from './add-points.tsx';
-import styles from './device-dialog.module.css';
 import { type ScannedChannel, type TracedChannel, useScan, useTrace } from './device-queries.ts';
+import styles from './devices.module.css';
 import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-places.ts';
 
 const words = deviceWords;

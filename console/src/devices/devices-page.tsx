@@ -14,6 +14,7 @@ import { deviceWords } from '../strings/devices.ts';
 import { t } from '../strings/index.ts';
 import { DeviceDialog } from './device-dialog.tsx';
 import { type ChannelView, channelTone, useChannels } from './device-queries.ts';
+import classes from './devices.module.css';
 import { SiteFileNotice } from './site-file-notice.tsx';
 
 const words = deviceWords;
@@ -68,6 +69,7 @@ function ChannelRow({ channel, onLook }: { channel: ChannelView; onLook: () => v
           size="compact-sm"
           // In line with the text below, in spite of its padding.
           ml={-8}
+          classNames={{ root: classes['channel'] ?? '', label: classes['channelName'] ?? '' }}
           aria-label={words.look(channel.channel)}
           onClick={onLook}
         >

@@ -177,7 +177,7 @@ function StateSign({ rule }: { rule: StoredRule }) {
       />
       {last !== null && outcome !== null && isTrouble && (
         <span className={classes['trouble']} data-testid="last-trouble">
-          <Tag tone={outcome.tone} title={trouble}>
+          <Tag tone={outcome.tone} title={trouble} long>
             <span>
               {outcome.text} <Moment at={last.started_at} />
               {trouble !== '' && `: ${trouble}`}

@@ -4,9 +4,17 @@ import classes from './tag.module.css';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'calm';
 
-export function Tag({ tone, children, title }: { tone: Tone; children: ReactNode; title?: string }) {
+interface TagParts {
+  readonly tone: Tone;
+  readonly children: ReactNode;
+  readonly title?: string | undefined;
+  /** A sentence, or with a name that somebody gave: it wraps where there is no room for it. */
+  readonly long?: true;
+}
+
+export function Tag({ tone, children, title, long }: TagParts) {
   return (
-    <span className={`${classes['tag']} ${classes[tone]}`} title={title}>
+    <span className={`${classes['tag']} ${classes[tone]} ${long === true ? classes['long'] : ''}`} title={title}>
       <span className={classes['dot']} aria-hidden />
       {children}
     </span>

@@ -60,7 +60,11 @@ function Head({ point }: { point: PointEntry }) {
         <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>
         {now.observed_at !== null && <Moment at={now.observed_at} />}
         <span className={classes['soft']}>{keyOf(point)}</span>
-        {owner !== null && <Tag tone={ownerTone(owner)}>{ownerText(owner)}</Tag>}
+        {owner !== null && (
+          <Tag tone={ownerTone(owner)} long>
+            {ownerText(owner)}
+          </Tag>
+        )}
         {command !== null && (
           <span className={classes['soft']}>
             {words.command(withUnit(command.written, point.unit), words.result[command.result] ?? command.result)}{' '}

@@ -117,7 +117,13 @@ function PointRow({ point, place }: { point: PointEntry; place: RowPlace }) {
         <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>
         {!isGood(now) && error !== null && <div className={classes['soft']}>{error.message}</div>}
       </td>
-      <td>{owner !== null && <Tag tone={ownerTone(owner)}>{ownerText(owner)}</Tag>}</td>
+      <td>
+        {owner !== null && (
+          <Tag tone={ownerTone(owner)} long>
+            {ownerText(owner)}
+          </Tag>
+        )}
+      </td>
       <td>
         {command !== null && (
           <>

@@ -24,7 +24,9 @@ export function AlarmsPanel() {
       <ul className={classes['list']}>
         {open.slice(0, shownMax).map((alarm) => (
           <li key={alarm.id} className={classes['row']}>
-            <Tag tone={stateTone(alarm)}>{alarm.name}</Tag>
+            <Tag tone={stateTone(alarm)} long>
+              {alarm.name}
+            </Tag>
             <span className={classes['soft']}>
               {words.state[alarm.state]}
               {alarm.first_out && conditionHolds(alarm) && `, ${words.firstOut}`}{' '}

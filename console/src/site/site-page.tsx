@@ -102,7 +102,9 @@ function Actuator({ point }: { point: PointEntry }) {
       <span className={classes['number']}>{withUnit(now.value ?? command?.written, point.unit)}</span>
       {owner !== null && (
         <span className={classes['soft']}>
-          <Tag tone={ownerTone(owner)}>{ownerText(owner)}</Tag>{' '}
+          <Tag tone={ownerTone(owner)} long>
+            {ownerText(owner)}
+          </Tag>{' '}
           {owner.until !== null && <Ahead at={owner.until} said={pointWords.ends} />}
         </span>
       )}
