@@ -4,7 +4,7 @@ import { after, nowMs } from '../clock.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { beginHistory, type Content, type DraftHistory, edited, redone, sameContent, undone } from './draft-history.ts';
 import { type DraftOwner, dropLeftDraft, forgetDraft, type KeptDraft, keepDraft, leaveDraft } from './draft-place.ts';
-import { type FlowDocument, newDocument, readDocument } from './flow-document.ts';
+import { drawnDocument, type FlowDocument, newDocument } from './flow-document.ts';
 
 const keepAfterMs = 300;
 
@@ -47,7 +47,7 @@ export function contentOf(rule: StoredRule): Content {
     priority: rule.priority,
     cooldown_ms: rule.cooldown_ms,
     trigger_config: rule.trigger_config,
-    flow: rule.flow_json === null ? null : readDocument(rule.flow_json),
+    flow: rule.flow_json === null ? null : drawnDocument(rule.flow_json),
   };
 }
 

@@ -3,6 +3,7 @@
  * preserved in its order. Untouched parts are saved byte for byte.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
+import { withPlaces } from '../../../src/rules/placed-nodes.ts';
 
 export interface Position {
   readonly x: number;
@@ -42,6 +43,17 @@ export function readDocument(value: unknown): FlowDocument | null {
   const { edges } = value;
   if (edges !== undefined && !Array.isArray(edges)) return null;
   return { ...value, nodes, ...(edges === undefined ? {} : { edges: edges as unknown[] }) };
+}
+
+/** The document as it is drawn: where all nodes lie in one place, as programs write them, they are laid out. */
+export function drawnDocument(value: unknown): FlowDocument | null {
+  const document = readDocument(value);
+  const [first, ...others] = document?.nodes ?? [];
+  const isHeap = ({ position: { x, y } }: FlowNode): boolean => x === first?.position.x && y === first.position.y;
+  if (document === null || others.length === 0 || !others.every(isHeap)) return document;
+  return readDocument(
+    withPlaces({ ...document, nodes: document.nodes.map((node) => ({ ...node, position: undefined })) }, null),
+  );
 }
 
 function readNode(value: unknown): FlowNode | null {
