@@ -74,7 +74,7 @@ describe('setpoint migrate', () => {
     folders.remove();
   }, 120_000);
 
-  test('[identity §7.3] without SVC_DATABASE_URL no command works on files beside a site that is in a database', async () => {
+  test('[platform §1.5] without SVC_DATABASE_URL no command works on files beside a site that is in a database', async () => {
     const folders = testFolders(virtualSite);
     const { env: server, remove } = await storageOn('postgres', folders);
     const service = await startTestService(folders, server);
@@ -100,7 +100,7 @@ describe('setpoint migrate', () => {
     folders.remove();
   }, 120_000);
 
-  test('rules in files are not left behind by a service on a database, nor are files by a command', async () => {
+  test('[platform §1.5] a service on a database does not leave rules in files behind, nor does a command', async () => {
     const folders = testFolders(virtualSite);
     const { env: server, remove } = await storageOn('postgres', folders);
     const service = await startTestService(folders);
