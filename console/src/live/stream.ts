@@ -132,6 +132,8 @@ function subscribe(): void {
     ['point', [...watchedPoints.keys()]],
   ] as const)
     socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
+  // Changes of the others are no longer pushed.
+  for (const key of lastValues.keys()) if (!watchedPoints.has(key)) lastValues.delete(key);
 }
 
 /** Once for all that changes from now on until then. */
@@ -209,14 +211,7 @@ export function useWatch(ids: readonly number[]): void {
 /** Follows these points while the component is shown. */
 export function useWatchPoints(keys: readonly string[]): void {
   const all = keys.join(',');
-  useEffect(() => {
-    const stop = watch(watchedPoints, all === '' ? [] : all.split(','));
-    return () => {
-      stop();
-      // From now on nothing says that one has changed.
-      for (const key of lastValues.keys()) if (!watchedPoints.has(key)) lastValues.delete(key);
-    };
-  }, [all]);
+  useEffect(() => watch(watchedPoints, all === '' ? [] : all.split(',')), [all]);
 }
 
 /** The newest value of a point: what was pushed while it is followed, else what was read; text is never pushed. */
