@@ -1,4 +1,4 @@
-/** Short texts kept in the browser. One that blocks site data keeps nothing, and the page works without them. */
+/** Short texts stored in the browser. A browser that blocks site data stores nothing, and the page works without them. */
 
 type Storages = 'localStorage' | 'sessionStorage';
 
@@ -10,7 +10,7 @@ export function storedText(storage: Storages, key: string): string | null {
   }
 }
 
-/** False if the browser did not take it: blocked, or full. */
+/** False if the browser did not store it: storage is blocked, or full. */
 export function storeText(storage: Storages, key: string, text: string): boolean {
   try {
     globalThis[storage].setItem(key, text);

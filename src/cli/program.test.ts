@@ -217,7 +217,7 @@ describe('[platform §7] what is shown', () => {
       out: '',
       error: expect.stringMatching(/^Usage: setpoint rules /),
     });
-    // What must be given is said as such; the rest may be left out.
+    // Required options are marked as such, and no others.
     const { out } = await run(['revoke-token', '--help']);
     expect(out).toMatch(/--reason <text> +why \(required\)\n/);
     expect(out.split('(required)')).toHaveLength(2);

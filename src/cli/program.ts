@@ -43,7 +43,7 @@ export interface OwnCommands {
   isExpected(error: unknown): boolean;
 }
 
-/** The library's text, and whether the option must be given, which it leaves out. */
+/** The library's description of an option, and whether the option is required: the library does not say that. */
 function described(option: Option): string {
   const text = new Help().optionDescription(option);
   if (!option.mandatory) return text;

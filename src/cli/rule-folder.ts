@@ -19,7 +19,7 @@ export type PlannedRule = Static<typeof ruleFiles.plan.body>['rules'][number];
 
 const ruleSuffix = '.rule.yaml';
 const layoutSuffix = '.layout.json';
-/** A rule file to its author: left aside, it would be planned as deleted. */
+/** A rule file with the wrong ending: if it were ignored, its rule would be planned as deleted. */
 const almostRuleFile = /\.rule\.ya?ml$/i;
 const keyPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 

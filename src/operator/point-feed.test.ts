@@ -130,7 +130,7 @@ describe('[points §8.3] live values', () => {
       await pass(pushIntervalMs + sampleWaitMs);
       const stale = { ...good, value: null, quality: 'stale', observed_at: observedAt };
       expect(taken.slice(1)).toEqual([stale]);
-      // One that owes an answer is not asked again.
+      // While an answer is outstanding, the engine is not asked again.
       expect(state.samples > 2).toBe(mode === 'refuses');
       engine.mode = 'answers';
       engine.answer();

@@ -1,7 +1,7 @@
 /**
  * Live values for readers [points §8.3]: all points that one follows at first, then those that changed, at most every
  * `pushIntervalMs`. One sample serves all readers, and a reader that is slow gets the newest values when it has room again.
- * While no sample comes, what was known grows old, and is sent as stale when it is.
+ * While no sample comes, the last one ages, and its values are sent as stale once they are.
  */
 import type { Feed, FeedReader } from '../automation/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -98,7 +98,7 @@ class SampledFeed implements Feed {
         await nextTurn(clock);
       }
     } catch (error) {
-      // A sample of before the site got a new point, for example: the next one has it.
+      // The sample may be older than a point that was just added; the next one has it.
       log.debug('cannot send live values to streams', { error: String(error) });
     }
   }

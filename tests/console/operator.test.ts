@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
-  test('[points §8.3] a value that is pushed as too old replaces what was read, and nothing is counted from it', async () => {
+  test('[points §8.3] a value that is pushed as too old replaces the one that was read, and the balance leaves it out', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
     let isAway = false;
     let push: (message: object) => void = () => undefined;

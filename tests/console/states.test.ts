@@ -336,7 +336,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.reload();
     await untilText(page.locator('body'), /temporarily unavailable \(503\)/);
     await untilText(page.locator('body'), /cannot do this now: the engine starts[\s\S]*e2e-00001/);
-    // What was not read is not counted as none.
+    // A list that was not read is not an empty one.
     expect(await page.getByText('0 rules').count()).toBe(0);
     await page.unroute('**/api/rules?*');
     await page.getByRole('link', { name: 'Peak shaving' }).waitFor();

@@ -55,7 +55,7 @@ describe('setpoint migrate', () => {
     const refused = history({}, 'import', file);
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('is in a database')]);
 
-    // Nor does one read them as if they were the site.
+    // No command reads them as if they were the site either.
     const stale = history({}, 'export');
     expect([stale.status, stale.stdout, stale.stderr]).toEqual([1, '', expect.stringContaining('is in a database')]);
     const rows = ['2026-07-11T10:45:00Z,1,good', '2026-07-11T10:46:00Z,2.5,good', '2026-07-11T10:47:00Z,7,good'];

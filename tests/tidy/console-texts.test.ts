@@ -75,7 +75,7 @@ function lookedUp(path: string, { source = readFileSync(path, 'utf8'), names = t
   return found;
 }
 
-test('every text is looked up by the console, or by a word of the service', async () => {
+test('every text is used by the console, or named after a value of the service', async () => {
   const filesOf = (pattern: string): string[] => globSync(pattern).filter((path) => !path.endsWith('.test.ts'));
   const own = filesOf('console/src/**/*.{ts,tsx}').filter((path) => !path.startsWith('console/src/strings/'));
   const names = new Set([

@@ -45,7 +45,7 @@ export function readDocument(value: unknown): FlowDocument | null {
   return { ...value, nodes, ...(edges === undefined ? {} : { edges: edges as unknown[] }) };
 }
 
-/** The document as it is drawn: where all nodes lie in one place, as programs write them, they are laid out. */
+/** The document as it is drawn. Nodes that all have the same position, as programs write them, are laid out along their wires. */
 export function drawnDocument(value: unknown): FlowDocument | null {
   const document = readDocument(value);
   const [first, ...others] = document?.nodes ?? [];

@@ -14,7 +14,7 @@ const write = (instance: number, value: number | null, success = true) => ({
   success,
 });
 
-test('of two lists of writes those that differ are told, by the names of their points', () => {
+test('only the writes that differ are listed, with the names of their points', () => {
   const [same, before, after] = [write(5, 0), write(4, -61.2), write(4, -61.4)];
   const between = (recorded: unknown, computed: unknown) =>
     runDifference({ field: 'writes', recorded, computed }, catalogue);

@@ -11,7 +11,7 @@ type TestDifference = TestResult['differences'][number];
 const words = evidenceWords;
 const fieldsInWords: Readonly<Record<string, string>> = words.backtest.fields;
 
-/** What differs, then both sides. Of the writes only those that differ are told. */
+/** What differs, then both sides. Of the writes, only those that differ are listed. */
 export function runDifference(
   { field, recorded, computed }: Pick<RunDifference, 'field' | 'recorded' | 'computed'>,
   catalogue: ConsoleCatalogue,

@@ -28,7 +28,7 @@ export function factsOf(group: ScoreGroup, unit: string): [string, string][] {
   ];
 }
 
-/** Beside a reference, from the skill: 1 − error / error of the reference. */
+/** Compared with a reference; the skill is 1 − error / error of the reference. */
 export function againstText(skill: number | null): string {
   if (skill === null) return '–';
   if (skill >= 0) return words.better(percent(skill));

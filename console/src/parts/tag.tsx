@@ -8,7 +8,7 @@ interface TagParts {
   readonly tone: Tone;
   readonly children: ReactNode;
   readonly title?: string | undefined;
-  /** A sentence, or with a name that somebody gave: it wraps where there is no room for it. */
+  /** A sentence, or a text with a user-defined name: it wraps if there is no room for it. */
   readonly long?: true;
 }
 

@@ -36,7 +36,7 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
    * of the same kind.
    */
   unitScale?(address: Address, unit: string, channel: Channel): number | undefined;
-  /** What a command to this address writes, place by place: the same texts for the same places of the same device. */
+  /** The places in the device that a command to this address writes: the same text for the same place, on any channel. */
   places?(address: Address, channel: Channel): readonly string[];
   /** True where the address leads to text. */
   hasNoNumber?(address: Address, channel: Channel): boolean;
