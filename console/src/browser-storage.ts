@@ -10,13 +10,11 @@ export function storedText(storage: Storages, key: string): string | null {
   }
 }
 
-/** False if the browser did not store it: storage is blocked, or full. */
-export function storeText(storage: Storages, key: string, text: string): boolean {
+export function storeText(storage: Storages, key: string, text: string): void {
   try {
     globalThis[storage].setItem(key, text);
-    return true;
   } catch {
-    return false;
+    // Blocked or full: the text lasts as long as the page.
   }
 }
 

@@ -27,7 +27,7 @@ export class Revocations {
   readonly #parts: RevocationsParts;
   #read: { readonly atMs: number; readonly list: readonly Revocation[] } | null = null;
   #reading: Promise<readonly Revocation[]> | null = null;
-  /** The last read failed: the log says so once. */
+  /** Whether the last read failed. It is logged once per outage. */
   #isAway = false;
 
   constructor(parts: RevocationsParts) {

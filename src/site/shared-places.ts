@@ -6,7 +6,11 @@ import { protocolOf } from './protocol/index.ts';
 import type { Site, SitePoint } from './site.ts';
 
 /** One sentence for each pair. */
-export function sharedPlaces({ points, channels, instances }: Pick<Site, 'points' | 'channels' | 'instances'>) {
+export function sharedPlaces({
+  points,
+  channels,
+  instances,
+}: Pick<Site, 'points' | 'channels' | 'instances'>): readonly string[] {
   const nameOf = new Map(instances.map(({ id, name }) => [id, name]));
   const told = ({ instance, id, name }: SitePoint): string =>
     `${instance}:action:${id} (${nameOf.get(instance)} ${name})`;

@@ -325,7 +325,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await page.getByTestId('refusal').waitFor();
     await untilText(page.getByTestId('refusal').getByRole('table', { name: 'Why' }), /Rule[\s\S]*load/);
     await untilText(page.getByTestId('refusal'), /Correlation id/);
-    // What the processor's own error was, and why there is no result.
+    // The page shows the error code of the processor, and the reason for a missing result.
     const refusals = [
       [502, 'processor-refused', { code: 'MODEL_TOO_OLD' }, /Processor error: MODEL_TOO_OLD\./],
       [503, 'processing-unavailable', { reason: 'CONNECTION_FAILED' }, /Reason: the processor cannot be reached\./],

@@ -192,7 +192,7 @@ describe('the database is away', () => {
     // It goes on for as long as its lease lasts, and not a moment longer.
     expect(sent.length).toBeGreaterThan(0);
     expect(Math.max(...sent) - downMs).toBeLessThan(leaseMs);
-    // No process reads the devices: readers of either machine are told that the value they have is too old [points §8.3].
+    // No process reads the devices now, so both machines push their last value as stale [points §8.3].
     await Promise.all(readers.map(({ seen }) => seen('stale')));
     expect(readers.map(({ pushed }) => pushed.at(-1)?.value)).toEqual([null, null]);
     const upMs = systemClock.monotonicMs();

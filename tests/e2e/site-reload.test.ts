@@ -200,3 +200,18 @@ test('[points §9] a parameter that is changed while a site file is taken up kee
     expect(await floor()).toBe(100 * round);
   }
 });
+
+test('[points §1.2] action points that write the same place of a device are a warning in the log, at a reload and at a start', async () => {
+  const warning = '1:action:1 (battery setpoint) and 1:action:9 (battery again) write the same place of a device';
+  const again = `      - { id: 9, name: again, kind: action, unit: kW, min: 0, max: 1, channel: battery, ${address(100)} }\n`;
+  const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');
+  const setpointLine = text.split('\n').find((line) => line.includes('name: setpoint'));
+  expect(service.logs()).not.toContain(warning);
+  write(text.replace(`${setpointLine}\n`, `${setpointLine}\n${again}`));
+  expect((await reload()).status).toBe(200);
+  await waitFor(async () => service.logs().includes(warning) || undefined);
+  const started = await startTestService(testFolders(head() + instances + again));
+  expect(started.logs()).toContain(warning);
+  await started.stop();
+  started.folders.remove();
+});
