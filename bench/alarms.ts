@@ -32,7 +32,14 @@ const source: AlarmSource = {
   owns: () => true,
   look: () =>
     Array.from({ length: pointCount }, (_, at) => ({
-      facts: { id: `alarm-${at}`, name: `Alarm ${at}`, priority: 'high' as const, message: null, point: null },
+      facts: {
+        id: `alarm-${at}`,
+        name: `Alarm ${at}`,
+        priority: 'high' as const,
+        message: null,
+        point: null,
+        threshold: null,
+      },
       raw: look % 2 === 1,
       delayMs: 0,
     })),

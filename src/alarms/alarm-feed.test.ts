@@ -5,7 +5,7 @@ import { type AlarmState, type AlarmStateName, normalAlarm } from './alarm-state
 import type { AlarmListener } from './keeper.ts';
 
 const alarm = (id: string, state: AlarmStateName): AlarmState => ({
-  ...normalAlarm({ id, name: id, priority: 'low', message: null, point: null }),
+  ...normalAlarm({ id, name: id, priority: 'low', message: null, point: null, threshold: null }),
   state,
 });
 

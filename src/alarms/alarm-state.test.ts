@@ -10,7 +10,7 @@ import {
   shelved,
 } from './alarm-state.ts';
 
-const facts = { id: 'a', name: 'A', priority: 'high', message: null, point: null } as const;
+const facts = { id: 'a', name: 'A', priority: 'high', message: null, point: null, threshold: null } as const;
 const by = { kind: 'user', id: 'ada' };
 
 /** ISA-18.2 written down once more, as a table of words and without sharing a line with the product. */

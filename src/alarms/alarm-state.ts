@@ -3,7 +3,7 @@
  * that it was given.
  */
 import type { PointRef } from '../site/catalogue.ts';
-import type { AlarmPriority } from '../site/site-alarms.ts';
+import type { AlarmPriority, AlarmThreshold } from '../site/site-alarms.ts';
 
 export const alarmStates = [
   'active-unacknowledged',
@@ -27,6 +27,8 @@ export interface AlarmFacts {
   readonly priority: AlarmPriority;
   readonly message: string | null;
   readonly point: PointRef | null;
+  /** Of an alarm that the site file defines. */
+  readonly threshold: AlarmThreshold | null;
 }
 
 export interface AlarmState extends AlarmFacts {

@@ -56,7 +56,8 @@ export function isListed({ state, count, point }: AlarmState): boolean {
 }
 
 export function alarmView(alarm: AlarmState) {
-  const { id, name, priority, state, message, point, sinceMs, count, firstOut, acknowledgedBy, shelvedUntilMs } = alarm;
+  const { id, name, priority, state, message, point, threshold, count, firstOut } = alarm;
+  const { sinceMs, acknowledgedBy, shelvedUntilMs } = alarm;
   return {
     id,
     name,
@@ -64,6 +65,7 @@ export function alarmView(alarm: AlarmState) {
     state,
     message,
     point,
+    threshold,
     since: sinceMs === null ? null : timeLabel(sinceMs),
     count,
     first_out: firstOut,

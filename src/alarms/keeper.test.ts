@@ -236,6 +236,63 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBeUndefined();
   });
 
+  test('a site file that changed describes its alarms at once, whatever their state, and on every process', async () => {
+    await look({ sample: level(95) });
+    await look({}, 2000);
+    const changed = alarmSources({
+      ...site,
+      alarms: site.alarms.map((alarm) => ({
+        ...alarm,
+        name: 'Tank nearly full',
+        priority: 'low' as const,
+        threshold: { ...alarm.threshold, value: 94 },
+      })),
+    });
+    let defined = sources;
+    await keeper.stop();
+    keeper = create({ sources: () => defined });
+    await keeper.open();
+    const described = () => keeper.list().find(({ id }) => id === 'level-high');
+    expect(described()).toMatchObject({ name: 'Level high', threshold: { kind: 'above', value: 90, deadband: 5 } });
+    const told: string[] = [];
+    keeper.onChange((alarms) => told.push(...alarms.map(({ name }) => name)));
+    defined = changed;
+    await look({});
+    const now = { name: 'Tank nearly full', priority: 'low', threshold: { kind: 'above', value: 94, deadband: 5 } };
+    expect(described()).toMatchObject({ ...now, state: 'active-unacknowledged', count: 1 });
+    expect(told).toEqual(['Tank nearly full']);
+    expect(await keeper.acknowledge('level-high', ada)).toMatchObject(now);
+    // Of two processes, also the one that only reads what the other stored.
+    const standby = create({ sources: () => changed, controls: () => false, shared: true });
+    await standby.open();
+    await standby.look();
+    await standby.look();
+    expect(standby.list().find(({ id }) => id === 'level-high')).toMatchObject(now);
+    await standby.stop();
+    expect(await history()).toEqual(['level-high active-unacknowledged -', 'level-high active-acknowledged ada']);
+  });
+
+  test('an alarm that left the site file while the service runs is gone from the list when nobody is needed', async () => {
+    let defined = sources;
+    await keeper.stop();
+    keeper = create({ sources: () => defined });
+    await keeper.open();
+    await look({ sample: level(95) });
+    await look({}, 2000);
+    defined = alarmSources({ ...site, alarms: [] });
+    await look({});
+    expect(state('level-high')).toBe('cleared-unacknowledged');
+    expect(await keeper.acknowledge('level-high', ada)).toMatchObject({ state: 'normal' });
+    expect(state('level-high')).toBeUndefined();
+    // One that never occurred is gone at once.
+    defined = sources;
+    await look({ sample: level(50) });
+    expect(state('level-high')).toBe('normal');
+    defined = alarmSources({ ...site, alarms: [] });
+    await look({});
+    expect(state('level-high')).toBeUndefined();
+  });
+
   test('shelved for a time and back; what is normal or unknown cannot be acknowledged', async () => {
     await look({ grants: [override] });
     await keeper.shelve('override-active', clock.wallMs() + 5000, ada, 'planned work');

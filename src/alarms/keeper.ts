@@ -78,8 +78,27 @@ export class AlarmKeeper {
     const sights = sources.flatMap((source) => source.look(unseen, limits, () => false) ?? []);
     this.#definedBy = sources;
     this.#defined = new Map(sights.map(({ facts }) => [facts.id, facts]));
+    for (const alarm of this.list()) if (this.#isGone(alarm)) this.#alarms.delete(alarm.id);
+    const described = this.list().flatMap((alarm) => {
+      const next = this.#asDefined(alarm);
+      return next === alarm ? [] : [next];
+    });
     for (const facts of this.#defined.values())
       if (!this.#alarms.has(facts.id)) this.#alarms.set(facts.id, normalAlarm(facts));
+    this.#replace(described);
+  }
+
+  /** An alarm of the site file has its name, priority, message and threshold of there, whatever they were when it occurred. */
+  #asDefined(alarm: AlarmState): AlarmState {
+    const facts = this.#defined.get(alarm.id);
+    if (facts === undefined || facts.point === null) return alarm;
+    const next = { ...alarm, ...facts };
+    return JSON.stringify(next) === JSON.stringify(alarm) ? alarm : next;
+  }
+
+  /** An alarm that the site file defined, does not define any more, and that needs nobody. */
+  #isGone({ id, state, point }: AlarmState): boolean {
+    return state === 'normal' && point !== null && !this.#defined.has(id);
   }
 
   /** Reads the stored alarms and begins to look. */
@@ -154,10 +173,10 @@ export class AlarmKeeper {
     this.#controlled = true;
   }
 
-  /** The stored alarms, except normal ones that were removed from the site file. */
+  /** The stored alarms as the site file describes them, without those that are gone. */
   async #stored(): Promise<AlarmState[]> {
     const all = await this.#parts.store.all();
-    return all.filter(({ id, state, point }) => state !== 'normal' || point === null || this.#defined.has(id));
+    return all.filter((alarm) => !this.#isGone(alarm)).map((alarm) => this.#asDefined(alarm));
   }
 
   async #judge(view: SiteNow): Promise<void> {
@@ -243,7 +262,7 @@ export class AlarmKeeper {
         known.map(({ id }) => id),
         (stored) =>
           known.flatMap((shown) => {
-            const before = stored.get(shown.id) ?? shown;
+            const before = this.#asDefined(stored.get(shown.id) ?? shown);
             const alarm = step(before);
             return alarm === before ? [] : [{ alarm, atMs, by, reason }];
           }),
@@ -254,17 +273,20 @@ export class AlarmKeeper {
   }
 
   #show(changes: readonly AlarmChange[]): void {
-    if (changes.length === 0) return;
-    const changed = [...byId(changes.map(({ alarm }) => alarm)).values()];
-    for (const alarm of changed) this.#alarms.set(alarm.id, alarm);
-    for (const listener of this.#listeners) listener(changed);
+    this.#replace([...byId(changes.map(({ alarm }) => alarm)).values()]);
   }
 
   /** Takes over states that other processes stored. */
   #take(stored: readonly AlarmState[]): void {
-    const changed = stored.filter((alarm) => JSON.stringify(alarm) !== JSON.stringify(this.#alarms.get(alarm.id)));
-    for (const alarm of changed) this.#alarms.set(alarm.id, alarm);
-    if (changed.length > 0) for (const listener of this.#listeners) listener(changed);
+    this.#replace(stored.filter((alarm) => JSON.stringify(alarm) !== JSON.stringify(this.#alarms.get(alarm.id))));
+  }
+
+  #replace(changed: readonly AlarmState[]): void {
+    if (changed.length === 0) return;
+    for (const alarm of changed)
+      if (this.#isGone(alarm)) this.#alarms.delete(alarm.id);
+      else this.#alarms.set(alarm.id, alarm);
+    for (const listener of this.#listeners) listener(changed);
   }
 
   #keep(changes: readonly AlarmChange[]): void {
@@ -299,6 +321,6 @@ function byId(alarms: readonly AlarmState[]): Map<string, AlarmState> {
   return new Map(alarms.map((alarm) => [alarm.id, alarm]));
 }
 
-function factsOf({ id, name, priority, message, point }: AlarmState): AlarmFacts {
-  return { id, name, priority, message, point };
+function factsOf({ id, name, priority, message, point, threshold }: AlarmState): AlarmFacts {
+  return { id, name, priority, message, point, threshold };
 }

@@ -39,6 +39,9 @@ const alarmEntry = strict({
       point: Type.Integer(),
     }),
   ),
+  threshold: nullable(
+    strict({ kind: Type.Enum(['above', 'below', 'equals']), value: Type.Number(), deadband: Type.Number() }),
+  ),
   since: nullable(moment),
   count: Type.Integer(),
   first_out: Type.Boolean(),

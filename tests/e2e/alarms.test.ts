@@ -90,7 +90,8 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
   });
 
   test('a threshold raises its alarm once; an engineer acknowledges it, a viewer may not, and its end is kept', async () => {
-    expect(await alarm('soc-high')).toMatchObject({ state: 'normal', count: 0 });
+    const threshold = { kind: 'above', value: 90, deadband: 5 };
+    expect(await alarm('soc-high')).toMatchObject({ state: 'normal', count: 0, threshold });
     device.holding.writeUInt16BE(95, 0);
     expect(await inState('soc-high', 'active-unacknowledged')).toMatchObject({ count: 1, first_out: true });
     const path = '/api/v1/automation/api/alarms/soc-high/acknowledge';

@@ -10,10 +10,10 @@ export function sitePointAlarms(alarms: readonly SiteAlarm[], points: readonly S
   return {
     owns: (id) => !builtInAlarms.some((name) => id === name || id.startsWith(`${name}:`)),
     look: ({ sample }, _limits, was) =>
-      alarms.map(({ index, threshold, delayMs, ...facts }) => {
+      alarms.map(({ index, delayMs, ...facts }) => {
         const point = points[index];
         const value = point === undefined ? null : valueOf(point, sample).value;
-        return { facts, raw: value === null ? null : beyond(threshold, value, was(facts.id)), delayMs };
+        return { facts, raw: value === null ? null : beyond(facts.threshold, value, was(facts.id)), delayMs };
       }),
   };
 }

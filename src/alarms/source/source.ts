@@ -18,6 +18,8 @@ export interface AlarmSource {
 }
 
 /** An alarm that every site has, about a subject or about the site as a whole. */
-export function builtIn(facts: Omit<AlarmFacts, 'message' | 'point'> & { readonly message: string }): AlarmFacts {
-  return { ...facts, point: null };
+export function builtIn(
+  facts: Omit<AlarmFacts, 'message' | 'point' | 'threshold'> & { readonly message: string },
+): AlarmFacts {
+  return { ...facts, point: null, threshold: null };
 }

@@ -6,7 +6,7 @@ import { type AlarmState, normalAlarm } from '../alarm-state.ts';
 import { type AlarmChange, createAlarmStore } from './alarm-store.ts';
 
 const alarm = (id: string, more: Partial<AlarmState> = {}): AlarmState => ({
-  ...normalAlarm({ id, name: id, priority: 'low', message: null, point: null }),
+  ...normalAlarm({ id, name: id, priority: 'low', message: null, point: null, threshold: null }),
   ...more,
 });
 const change = (id: string, atMs: number, more: Partial<AlarmState> = {}): AlarmChange => ({

@@ -169,9 +169,9 @@ async function write(
     .execute();
 }
 
-/** Only this store writes these rows: they are trusted. */
+/** Only this store writes these rows: they are trusted. Those of before have no threshold. */
 function stateOf(text: string): AlarmState {
-  return JSON.parse(text) as AlarmState;
+  return { threshold: null, ...(JSON.parse(text) as Omit<AlarmState, 'threshold'>) };
 }
 
 function entryOf(row: {

@@ -21,6 +21,7 @@ const columns: readonly Column<Alarm>[] = [
   { title: 'ACKNOWLEDGED BY', cell: (alarm) => alarm.acknowledged_by?.id },
   { title: 'SHELVED UNTIL', cell: (alarm) => alarm.shelved_until },
   { title: 'NAME', cell: (alarm) => alarm.name },
+  { title: 'THRESHOLD', cell: ({ threshold }) => (threshold === null ? null : `${threshold.kind} ${threshold.value}`) },
 ];
 const params = { alarm_id: 'the id of an alarm' };
 
