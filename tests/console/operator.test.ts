@@ -403,7 +403,8 @@ instances:
     // The points have a filter of the same name.
     await page.getByRole('heading', { name: 'Alarms' }).waitFor();
     await page.getByText('All', { exact: true }).click();
-    await page.locator('[data-alarm="battery-low"]').waitFor();
+    const compared = page.locator('[data-alarm="battery-low"] [data-compared]');
+    await expect.poll(() => compared.textContent()).toMatch(/^below 20 %, now \d+(\.\d+)? %$/);
     expect(await page.getByRole('button', { name: /Shelve|Acknowledge/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'Points', exact: true }).click();
     await page.getByRole('link', { name: 'genset run' }).click();

@@ -2,18 +2,23 @@
 import { Button, SegmentedControl, Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useLivePoint, useWatchPoints } from '../live/stream.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
+import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Tag } from '../parts/tag.tsx';
+import { type PointEntry, usePoints } from '../points/point-queries.ts';
+import { keyOf } from '../points/point-words.ts';
 import classes from '../points/points.module.css';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { alarmWords } from '../strings/alarms.ts';
 import { t } from '../strings/index.ts';
+import { pointWords } from '../strings/points.ts';
 import { AcknowledgeAll } from './acknowledge-all.tsx';
 import { type AlarmView, useAcknowledge, useAlarmHistory, useAlarms } from './alarm-queries.ts';
 import { type AlarmFilter, alarmFilters, conditionHolds, isWaiting, shownAlarms, stateTone } from './alarm-words.ts';
@@ -68,7 +73,10 @@ function useMayOperate(): boolean {
 function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
   const may = useMayOperate();
   const [shelved, setShelved] = useState<AlarmView | null>(null);
-  const { body, drawn, before, after } = useLongRows({ items: alarms, keyOf: ({ id }) => id, rowPx });
+  const { body, drawn, near, before, after } = useLongRows({ items: alarms, keyOf: ({ id }) => id, rowPx });
+  const points = new Map(usePoints().data?.map((point) => [keyOf(point), point]));
+  const pointOf = ({ point }: AlarmView) => (point === null ? undefined : points.get(keyOf(point)));
+  useWatchPoints([...new Set(near.flatMap(({ point }) => (point === null ? [] : [keyOf(point)])))]);
   return (
     <>
       <table className={table['table']} aria-label={words.title} aria-rowcount={alarms.length + 1}>
@@ -77,14 +85,20 @@ function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
             <th scope="col">{words.columns.alarm}</th>
             <th scope="col">{words.columns.priority}</th>
             <th scope="col">{words.columns.state}</th>
-            <th scope="col">{words.columns.since}</th>
+            <th scope="col">{words.columns.raised}</th>
             {may && <th scope="col">{words.columns.actions}</th>}
           </tr>
         </thead>
         <tbody ref={body}>
           <Filler px={before} />
           {drawn.map(({ item, place }) => (
-            <AlarmRow key={item.id} alarm={item} place={place} onShelve={may ? () => setShelved(item) : null} />
+            <AlarmRow
+              key={item.id}
+              alarm={item}
+              point={pointOf(item)}
+              place={place}
+              onShelve={may ? () => setShelved(item) : null}
+            />
           ))}
           <Filler px={after} />
         </tbody>
@@ -96,16 +110,19 @@ function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
 
 interface RowParts {
   readonly alarm: AlarmView;
+  /** Undefined until the points are read. */
+  readonly point: PointEntry | undefined;
   readonly place: RowPlace;
   /** Null for a person who may only look. */
   readonly onShelve: (() => void) | null;
 }
 
-function AlarmRow({ alarm, place, onShelve }: RowParts) {
+function AlarmRow({ alarm, point, place, onShelve }: RowParts) {
   return (
     <tr {...place} data-alarm={alarm.id}>
       <td>
         <AlarmName alarm={alarm} />
+        {alarm.threshold !== null && point !== undefined && <Compared threshold={alarm.threshold} point={point} />}
         {alarm.message !== null && <div className={classes['soft']}>{alarm.message}</div>}
       </td>
       <td>{words.priority[alarm.priority]}</td>
@@ -146,6 +163,19 @@ function AlarmName({ alarm: { name, point } }: { alarm: AlarmView }) {
     <Link to="/points/$pointKey" params={{ pointKey }} className={classes['name'] ?? ''}>
       {name}
     </Link>
+  );
+}
+
+/** What raises the alarm beside what is measured now. */
+function Compared({ threshold, point }: { threshold: NonNullable<AlarmView['threshold']>; point: PointEntry }) {
+  const { value, quality } = useLivePoint(point);
+  const edge = words.threshold[threshold.kind](withUnit(threshold.value, point.unit));
+  const now =
+    value === null ? words.noValue(pointWords.quality[quality] ?? quality) : words.now(withUnit(value, point.unit));
+  return (
+    <div className={classes['soft']} data-compared>
+      {words.compared(edge, now)}
+    </div>
   );
 }
 

@@ -29,8 +29,12 @@ export function AlarmsPanel() {
             </Tag>
             <span className={classes['soft']}>
               {words.state[alarm.state]}
-              {alarm.first_out && conditionHolds(alarm) && `, ${words.firstOut}`}{' '}
-              {alarm.since !== null && <Moment at={alarm.since} />}
+              {alarm.first_out && conditionHolds(alarm) && `, ${words.firstOut}`}
+              {alarm.since !== null && (
+                <>
+                  , {words.raisedAt} <Moment at={alarm.since} />
+                </>
+              )}
             </span>
           </li>
         ))}
