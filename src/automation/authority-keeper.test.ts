@@ -283,7 +283,7 @@ describe('[points §7.1] an override', () => {
     expect(bench.device).toBe(20);
   });
 
-  test('one of a point that the site has no more ends when it is taken up', async () => {
+  test('a grant of a point that the site no longer has ends when it is loaded', async () => {
     const bench = new Bench();
     await bench.override(10, 60);
     const [grant] = bench.stored.values();

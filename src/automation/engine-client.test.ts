@@ -195,7 +195,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await client.status()).toMatchObject({ total_rules: 900, enabled_rules: 600, runnable_rules: 600 });
   });
 
-  test('[rules §6.4] an edit while rules are still loading is taken up with the next portion; states of those to come are kept', async () => {
+  test('[rules §6.4] an edit while rules are still loading is loaded with the next portion; states of those to come are kept', async () => {
     const states = createRunStore(database);
     await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [], segments: [] });
     stored = Array.from({ length: 900 }, (_, index) => rule(index + 1));

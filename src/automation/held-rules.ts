@@ -24,7 +24,7 @@ export interface HeldRules {
   stage(staged: StagedRules): Promise<void>;
   /** Changes the set, and empties the stage. Returns the change with its rows. */
   take(change: RuleSetChange): RuleRowsChange;
-  /** The answer of an engine that took up the set. */
+  /** The answer of an engine that applied the set. */
   report(): ReloadReport;
   /** Everything in the set, as a first load. */
   all(): RuleRowsChange;

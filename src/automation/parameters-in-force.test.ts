@@ -22,7 +22,7 @@ test('what is stored does not count without its parameter, outside a new range, 
   expect(overlaid(inFile, stored)).toEqual(inFile);
 });
 
-test('stored values are read again over those of the file as it was last taken up', async () => {
+test('stored values are read again over those of the file as it was last applied', async () => {
   const { stored, parameters } = setup();
   stored.set('limit', 80);
   const { before, after, taken } = await parameters.renew(async (now) => now['limit']?.value);

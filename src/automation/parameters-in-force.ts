@@ -40,7 +40,7 @@ export interface ParametersInForce {
   use(parameters: SiteParameters): void;
   /** Work that changes them, from reading to putting in force: one after the other, so that no change undoes another. */
   readonly inTurn: InTurn;
-  /** Those of `from`, by default the file as it was last taken up, with the values that are stored now. */
+  /** Those of `from`, by default the file as it was last applied, with the values that are stored now. */
   read(from?: SiteParameters): Promise<SiteParameters>;
   /** In turn: reads them, has `take` take them up, and puts them in force unless it throws. */
   renew<T>(

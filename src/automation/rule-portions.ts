@@ -9,7 +9,7 @@ export interface Portion {
   readonly partial: boolean;
 }
 
-/** Rules of the first portion, and of the largest: what the engine takes up in one turn. */
+/** Rules of the first portion, and of the largest: what the engine loads in one turn. */
 const portionMinimum = 200;
 const portionMaximum = 500;
 /** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */

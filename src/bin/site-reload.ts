@@ -1,5 +1,5 @@
 /**
- * A changed site file, taken up by a service that runs [points §1.3]: everything is checked before anything is touched, then the
+ * A changed site file, applied to a running service [points §1.3]: everything is checked before anything is touched, then the
  * engine ends, devices continue with what is new, and an engine of the new site continues where the old one ended.
  */
 import type { ParametersInForce } from '../automation/parameters-in-force.ts';
@@ -36,7 +36,7 @@ export interface ReloadParts {
 type Apply = ReturnType<EngineRole['prepare']>;
 
 interface Found {
-  /** The change that brings it into force; null where the service cannot take up the file as it is. */
+  /** The change that brings it into force; null where the service cannot apply the file as it is. */
   readonly next: { readonly site: Site; readonly apply: Apply } | null;
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly changes: SiteChanges;
@@ -63,7 +63,7 @@ export function siteReload(parts: ReloadParts): SiteReload {
         parameters.use(inForce);
         return inForce;
       });
-      log.info('took up the changed site file', { sections });
+      log.info('applied the changed site file', { sections });
       for (const warning of sharedPlaces(next.site)) log.warn(warning);
       return { changes, rules };
     } finally {

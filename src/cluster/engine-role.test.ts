@@ -143,14 +143,14 @@ test('a file of the site that cannot be read leaves the parameters as they are, 
   expect(warnings).toContain('cannot reload parameters; keeping the previous values');
 });
 
-test('[points §9] the leader takes up a stored value that nobody told it of', async () => {
+test('[points §9] the leader applies a stored value that nobody told it of', async () => {
   start(async () => site.parameters);
   await expect.poll(() => recorded, patience).toEqual([1]);
   await stored.put('limit', 25);
   await expect.poll(() => parameters.current(), patience).toMatchObject({ limit: { value: 25, fileValue: 10 } });
 });
 
-test('[points §1.3] a site that changes is taken up by the leader, without a change of control', async () => {
+test('[points §1.3] the leader applies a changed site, without a change of control', async () => {
   start(async () => site.parameters);
   await expect.poll(() => recorded, patience).toEqual([1]);
   await expect.poll(async () => (await role.engine.status())?.running, patience).toBe(true);

@@ -359,7 +359,7 @@ class SharedRole implements EngineRole {
     }
   }
 
-  /** Changes by another process are taken up at once, so that no work is left for a takeover. */
+  /** Changes by another process are applied at once, so that no work is left for a takeover. */
   async #follow(what: 'rules' | 'parameters'): Promise<void> {
     const { parameters } = this.#parts;
     if (what === 'parameters') await this.#readParameters((inFile) => parameters.renew(async () => undefined, inFile));

@@ -185,7 +185,7 @@ class RestartedLayer implements DeviceLayer {
       } catch (error) {
         if (this.#ended || this.#instance !== adopting) return;
         // One that does not continue with the new site must not continue with the old one.
-        this.#log.error('the device layer did not take up the changed site; restarting it', { reason: String(error) });
+        this.#log.error('the device layer did not apply the changed site; restarting it', { reason: String(error) });
         await this.restart();
       }
     };

@@ -80,7 +80,7 @@ async function removeGrants(transaction: Queries, ids: readonly string[]): Promi
   if (ids.length > 0) await transaction.deleteFrom('point_grant').where('id', 'in', ids).execute();
 }
 
-/** The state that an engine takes up when it starts: grants, and the open ownership segments. */
+/** The state with which an engine starts: grants, and the open ownership segments. */
 export async function readAuthority(
   database: RuntimeDatabase,
 ): Promise<{ readonly grants: readonly Grant[]; readonly open: readonly SegmentRow[] }> {

@@ -15,7 +15,7 @@ export interface RuleAct {
   /** That of the audit records about the change. */
   readonly correlationId: string;
   readonly reason?: string | undefined;
-  /** The revision whose document the change took up. */
+  /** The revision whose document the change restored. */
   readonly restoredFrom?: number;
 }
 
