@@ -135,6 +135,34 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await context.close();
   });
 
+  test('a rule that someone else saves is shown as it is then, and no run of one revision on the flow of another', async () => {
+    const peak = demoRules().find(({ name }) => name === 'Peak shaving');
+    if (peak === undefined) throw new Error('the demo has no rule of that name');
+    const [other = 0] = await installRules(service, [peak]);
+    const { page, context, complaints } = await visit(browser, service);
+    await openRule(page, service, other);
+    const sign = page.getByTestId('shown-run');
+    await untilText(sign, /Shown: the last run, live/);
+    // It runs each second: the next run tells of the new revision.
+    const stored = await service.read(`/rules/${other}`);
+    const flow = JSON.stringify(stored.body['data']?.['flow_json']).replaceAll('demand_limit', 'export_limit');
+    const saved = { flow_json: JSON.parse(flow), description: 'by someone else' };
+    expect((await service.command('PUT', `/rules/${other}`, saved)).status).toBe(200);
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('by someone else');
+    await untilText(page.getByTestId('canvas'), /export_limit/);
+    await untilText(sign, /Shown: the last run, live/);
+    // What is disabled does not run: its last run is one of the flow before.
+    await service.command('POST', `/rules/${other}/disable`);
+    expect((await service.command('PUT', `/rules/${other}`, { description: 'and once more' })).status).toBe(200);
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('and once more');
+    await untilText(sign, /This revision has not run yet\./);
+    expect(complaints).toEqual([]);
+    // The browser reports each answer 404.
+    expect((await service.command('DELETE', `/rules/${other}`)).status).toBe(200);
+    await page.getByText('This rule has been deleted.').waitFor();
+    await context.close();
+  });
+
   test('the state of a rule says why it is not running: distances, rest of the time, decisions', async () => {
     const { page, context, complaints } = await visit(browser, service);
     await openRule(page, service, id);

@@ -1,9 +1,10 @@
 /** Notices about the draft: where it comes from, and that somebody else has saved. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { ApiError } from '../../../src/api/client.ts';
 import type { ShownRun } from '../live/run-view.ts';
 import { Notice } from '../parts/tag.tsx';
-import type { StoredRule } from '../server/queries.ts';
+import { type StoredRule, useRule } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { contentOf, useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
@@ -26,6 +27,7 @@ export function EditorNotices({ rule, run, onConflict }: NoticeParts) {
   const isUndrawable = rule.flow_json !== null && contentOf(rule).flow === null;
   return (
     <div className={classes['notices']}>
+      <IfDeleted ruleId={rule.id} />
       {readOnly && <Notice tone="info">{words.readOnly}</Notice>}
       {isCompact && <Notice tone="info">{words.compactOnly}</Notice>}
       {isUndrawable && <Notice tone="warn">{words.undrawable}</Notice>}
@@ -74,5 +76,15 @@ export function EditorNotices({ rule, run, onConflict }: NoticeParts) {
         </Notice>
       )}
     </div>
+  );
+}
+
+function IfDeleted({ ruleId }: { ruleId: number }) {
+  const { error } = useRule(ruleId);
+  if (!(error instanceof ApiError && error.status === 404)) return null;
+  return (
+    <Notice tone="warn" role="alert">
+      {words.deleted}
+    </Notice>
   );
 }

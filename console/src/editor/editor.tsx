@@ -12,7 +12,7 @@ import { useChosenRun, useHistory } from '../history/history-queries.ts';
 import { type AnyRecord, runContext, type ShownRun, shownRun } from '../live/run-view.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { later } from '../parts/later.tsx';
-import { type StoredRule, useRuleVariables } from '../server/queries.ts';
+import { refreshRule, type StoredRule, useRuleVariables } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
@@ -61,12 +61,17 @@ interface ShownParts {
 }
 
 /** The last run, or the one that was chosen, or the trial; of a draft what it would do. */
-function useRun(ruleId: number, { trial, chosen, hidden, draft }: ShownParts): ShownRun | null {
-  const pushed = useLastRun(ruleId);
-  const history = useHistory(ruleId);
-  const variables = useRuleVariables(ruleId);
+function useRun({ id, revision }: StoredRule, { trial, chosen, hidden, draft }: ShownParts): ShownRun | null {
+  const pushed = useLastRun(id);
+  const history = useHistory(id);
+  const variables = useRuleVariables(id);
   const newest = history.data?.pages[0]?.list[0];
-  const past = useChosenRun(ruleId, chosen);
+  const past = useChosenRun(id, chosen);
+  const ran = pushed?.rule_revision ?? 0;
+  // Somebody else has saved the rule.
+  useEffect(() => {
+    if (ran > revision) void refreshRule(id);
+  }, [id, ran, revision]);
   return useMemo(() => {
     if (trial !== null) return shownRun(trial, 'trial');
     if (chosen !== null) return past === null ? null : shownRun(past, 'history');
@@ -74,8 +79,9 @@ function useRun(ruleId: number, { trial, chosen, hidden, draft }: ShownParts): S
     if (draft !== null) return draft.run;
     // Until one is pushed, the newest that is recorded is the last one known.
     const last = pushed ?? newest;
-    return last === undefined ? null : shownRun(last, 'live', variables.data);
-  }, [trial, chosen, past, hidden, draft, newest, pushed, variables.data]);
+    // A run of another revision is not drawn on this one.
+    return last?.rule_revision === revision ? shownRun(last, 'live', variables.data) : null;
+  }, [trial, chosen, past, hidden, draft, newest, pushed, revision, variables.data]);
 }
 
 /** The draft's outcome on live values, where the draft differs from the stored flow. */
@@ -165,7 +171,7 @@ export function Editor({ rule, catalogue }: EditorParts) {
   const [hidden, setHidden] = useState(false);
   useWatch(useMemo(() => [rule.id], [rule.id]));
   const draft = useDrawnDraft(rule, content, checked.topology, catalogue);
-  const run = useRun(rule.id, { trial, chosen: where.chosenRun ?? null, hidden, draft });
+  const run = useRun(rule, { trial, chosen: where.chosenRun ?? null, hidden, draft });
   useUndoKeys(store.undo, store.redo);
   useEffect(() => after(restAfterMs, () => void Promise.all(rest.map((part) => part.preload()))), []);
   // Load the code that tries and saves a draft before the connection can fail.

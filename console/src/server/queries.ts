@@ -10,6 +10,8 @@ const statusPeriodMs = 3000;
 /** Rules whose status is asked for in one period. */
 const rulesPerPeriod = 1000;
 const variablesPeriodMs = 2000;
+/** Others may save the rule that a page shows. */
+const rulePeriodMs = 10_000;
 const retryDelayMs = 1000;
 const retriesMax = 2;
 const pageSize = 100;
@@ -80,7 +82,7 @@ export type StoredRule = Awaited<ReturnType<typeof ruleOf>>;
 export const ruleQuery = (id: number) => ({ queryKey: ['rule', id], queryFn: () => ruleOf(id) });
 
 export function useRule(id: number) {
-  return useQuery({ ...ruleQuery(id), staleTime: 0 });
+  return useQuery({ ...ruleQuery(id), staleTime: 0, refetchInterval: rulePeriodMs });
 }
 
 export function useRuleStatus(id: number) {

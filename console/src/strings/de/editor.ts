@@ -8,6 +8,7 @@ const units: Readonly<Record<string, string>> = { s: 'Sekunde', min: 'Minute', h
 export const editor: typeof english = {
   back: 'Alle Regeln',
   notFound: 'Diese Regel gibt es nicht. Vielleicht wurde sie gelöscht.',
+  deleted: 'Diese Regel wurde gelöscht. Was hier steht, lässt sich über „Datei“ exportieren.',
   badId: 'Diese Regel gibt es nicht.',
   save: 'Speichern …',
   revisions: 'Revisionen',

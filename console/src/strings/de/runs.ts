@@ -11,7 +11,7 @@ export const runs: typeof english = {
   hidden: 'Kein Lauf gezeigt',
   backToLive: 'Zurück zu live',
   hide: 'Lauf ausblenden',
-  none: 'Die Regel ist noch nicht gelaufen.',
+  none: 'Diese Revision ist noch nicht gelaufen.',
   otherRevision: (run) => `Dieser Lauf nutzte Revision ${run}. Die Zeichenfläche zeigt diese Revision.`,
   manual: 'von Hand',
   triggerPoint: (point) => `${point} hat sich geändert`,

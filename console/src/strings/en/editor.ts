@@ -4,6 +4,7 @@ import { englishSentence } from '../../../../src/rules/english.ts';
 export const editor = {
   back: 'All rules',
   notFound: 'Rule not found. It may have been deleted.',
+  deleted: 'This rule has been deleted. To keep what is shown here, export it with File.',
   badId: 'Rule not found.',
   save: 'Save…',
   revisions: 'Revisions',

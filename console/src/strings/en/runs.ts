@@ -10,7 +10,7 @@ export const runs = {
   hidden: 'No run shown',
   backToLive: 'Back to live',
   hide: 'Hide the run',
-  none: 'The rule has not run yet.',
+  none: 'This revision has not run yet.',
   otherRevision: (run: number) => `This run used revision ${run}. The canvas shows that revision.`,
   manual: 'by hand',
   triggerPoint: (point: string) => `${point} changed`,
