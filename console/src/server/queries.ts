@@ -11,7 +11,7 @@ const statusPeriodMs = 3000;
 const rulesPerPeriod = 1000;
 const variablesPeriodMs = 2000;
 /** Others may save the rule that a page shows. */
-const rulePeriodMs = 10_000;
+const rulePeriodMs = 5000;
 const retryDelayMs = 1000;
 const retriesMax = 2;
 const pageSize = 100;
