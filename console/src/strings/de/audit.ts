@@ -26,7 +26,7 @@ export const auditWords: typeof english = {
     first: 'Die erste Revision der Regel.',
   },
   spans: { hour: 'Letzte Stunde', day: 'Letzte 24 Stunden', week: 'Letzte 7 Tage' },
-  export: 'Exportieren…',
+  export: 'Exportieren …',
   exported: (count) => `${count} Ereignisse exportiert.`,
   exportedPart: (count) =>
     `Die neuesten ${count} Ereignisse exportiert. Das ganze Protokoll gibt „setpoint audit export“ aus.`,

@@ -41,7 +41,7 @@ export const deviceWords: typeof english = {
   add: {
     choose: 'Auswahl',
     chooseThis: (place) => `${place} auswählen`,
-    open: (n) => (n === 1 ? '1 Punkt hinzufügen…' : `${n} Punkte hinzufügen…`),
+    open: (n) => (n === 1 ? '1 Punkt hinzufügen …' : `${n} Punkte hinzufügen…`),
     title: 'Punkte hinzufügen',
     lead: 'Die Punkte kommen in site.yaml und gelten sofort im laufenden Dienst. Andere Kanäle bleiben ungestört.',
     instance: 'Instanz',

@@ -17,7 +17,7 @@ export const forecastWords: typeof english = {
     target: 'Prognose von',
     every: (cadence) => `alle ${cadence}`,
     ahead: (time) => `bis ${time} voraus`,
-    history: (time) => `aus ${time} Vergangenheit`,
+    history: (time) => `Vergangenheit: ${time}`,
     inputs: 'Eingänge',
     processor: 'Prozessor',
     boundary: { local: 'in dieser Anlage', remote: 'außerhalb dieser Anlage' },

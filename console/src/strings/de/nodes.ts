@@ -47,7 +47,7 @@ export const nodes: typeof english = {
   jsonBad: (why) => `Geben Sie ein JSON-Objekt ein: ${why}`,
   suggestions: 'Vorschläge',
   functionHint: 'Funktion',
-  builder: { open: 'Bedingung zusammenstellen…', close: 'Zusammenstellung schließen' },
+  builder: { open: 'Bedingung zusammenstellen …', close: 'Zusammenstellung schließen' },
   missing: {
     point: 'Wählen Sie einen Punkt.',
     parameter: 'Wählen Sie einen Parameter.',

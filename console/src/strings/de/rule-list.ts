@@ -31,7 +31,7 @@ export const ruleListWords: typeof english = {
   filterLabel: 'Regeln filtern',
   keys: 'Pfeiltasten: bewegen. Eingabe: öffnen. E: aktivieren oder deaktivieren. R: ausführen.',
   never: 'Noch nie gelaufen',
-  fromTemplate: 'Aus einer Vorlage…',
+  fromTemplate: 'Aus einer Vorlage …',
   nextDue: (when) => `Fällig ${when}`,
   cooldownLeft: (when) => `Bereit ${when}`,
   onChange: 'Wenn sich ein Punkt ändert',

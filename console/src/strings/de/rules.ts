@@ -49,8 +49,8 @@ export const rules: typeof english = {
     decision: (node, branch, when, result, operands) =>
       `${node}, ${branch}: ${when} ist ${result}${operands === '' ? '' : ` (${operands})`}`,
   },
-  useAsTemplate: 'Als Vorlage verwenden…',
-  updateFromTemplate: 'Aus der Vorlage erneuern…',
+  useAsTemplate: 'Als Vorlage verwenden …',
+  updateFromTemplate: 'Aus der Vorlage erneuern …',
   takesTurns: (others, point) =>
     `Wechselt sich mit ${others} bei ${point} ab: Beide schreiben ihn immer wieder. Geben Sie dem Punkt priority_hold_ms und den Regeln verschiedene Prioritäten, oder einer Regel eine Bedingung, die die andere ausschließt.`,
   otherReason: (code) => `Grund: ${code}`,
