@@ -12,23 +12,22 @@ export function catalogueView(
   instances: readonly InstanceName[],
   parameters: Readonly<Record<string, Parameter>>,
 ): unknown {
+  const points = Map.groupBy(catalogue.points, ({ instance }) => instance);
   return {
     timezone: catalogue.timezone,
     instances: instances.map(({ id, name }) => ({
       id,
       name,
-      points: catalogue.points
-        .filter((point) => point.instance === id)
-        .map((point) => ({
-          id: point.point,
-          name: point.name,
-          kind: point.point_type,
-          unit: point.unit,
-          min: point.min ?? null,
-          max: point.max ?? null,
-          step: point.step ?? null,
-          writable: point.writable,
-        })),
+      points: (points.get(id) ?? []).map((point) => ({
+        id: point.point,
+        name: point.name,
+        kind: point.point_type,
+        unit: point.unit,
+        min: point.min ?? null,
+        max: point.max ?? null,
+        step: point.step ?? null,
+        writable: point.writable,
+      })),
     })),
     parameters: Object.entries(parameters).map(([name, parameter]) => parameterView(name, parameter)),
   };

@@ -327,7 +327,7 @@ instances:
     await context.close();
   });
 
-  test('a parameter is changed, shown against the file, and goes back to it', async () => {
+  test('a parameter is changed, shown against the file, and goes back to it; what others change is shown too', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
     await page.getByRole('link', { name: 'Site', exact: true }).click();
     await page.getByRole('button', { name: 'Change demand_limit' }).click();
@@ -339,6 +339,11 @@ instances:
     await page.getByRole('button', { name: 'Change demand_limit' }).click();
     await page.getByRole('button', { name: 'Back to 200 kW' }).click();
     await expect.poll(() => row.getByText('in the file').count()).toBe(0);
+    await row.getByText('200 kW').waitFor();
+    // A colleague changes it: the page, which nobody touches, shows what is in force.
+    expect((await service.command('PUT', '/parameters/demand_limit', { value: 170 })).status).toBe(200);
+    await row.getByText('170 kW').waitFor();
+    await service.command('DELETE', '/parameters/demand_limit');
     await row.getByText('200 kW').waitFor();
     expect(complaints).toEqual([]);
     await context.close();

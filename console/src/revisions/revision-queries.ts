@@ -3,7 +3,7 @@ import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { revisions } from '../../../src/api/revisions.ts';
 import { call } from '../server/calls.ts';
-import { refreshRule } from '../server/queries.ts';
+import { othersPeriodMs, refreshRule } from '../server/queries.ts';
 
 export type RevisionView = Static<(typeof revisions)['list']['answer']>['data']['list'][number];
 
@@ -18,6 +18,7 @@ export function useRevisions(ruleId: number) {
     },
     initialPageParam: null as number | null,
     getNextPageParam: ({ next_before: before }) => before,
+    refetchInterval: othersPeriodMs,
   });
 }
 

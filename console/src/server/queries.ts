@@ -10,8 +10,10 @@ const statusPeriodMs = 3000;
 /** Rules whose status is asked for in one period. */
 const rulesPerPeriod = 1000;
 const variablesPeriodMs = 2000;
-/** Others may save the rule that a page shows. */
-const rulePeriodMs = 5000;
+/** What others may change while a page shows it. */
+export const othersPeriodMs = 5000;
+/** Points of a site that is asked for in one period. */
+const sitePointsPerPeriod = 2000;
 const retryDelayMs = 1000;
 const retriesMax = 2;
 const pageSize = 100;
@@ -82,7 +84,7 @@ export type StoredRule = Awaited<ReturnType<typeof ruleOf>>;
 export const ruleQuery = (id: number) => ({ queryKey: ['rule', id], queryFn: () => ruleOf(id) });
 
 export function useRule(id: number) {
-  return useQuery({ ...ruleQuery(id), staleTime: 0, refetchInterval: rulePeriodMs });
+  return useQuery({ ...ruleQuery(id), staleTime: 0, refetchInterval: othersPeriodMs });
 }
 
 export function useRuleStatus(id: number) {
@@ -111,16 +113,22 @@ async function siteOf() {
 }
 export type SiteView = Awaited<ReturnType<typeof siteOf>>;
 
-const siteQuery = { queryKey: ['site'], queryFn: siteOf, staleTime: 60_000 };
-
 /** The name of a rule by its id; the id of one that is not there. */
 export function useRuleName(): (ruleId: number) => string {
   const rules = useRules().data ?? [];
   return (ruleId) => rules.find(({ id }) => id === ruleId)?.name ?? String(ruleId);
 }
 
+/** Points, instances and parameters: others change parameters, or reload the site file. */
 export function useSite() {
-  return useQuery(siteQuery);
+  return useQuery({
+    queryKey: ['site'],
+    queryFn: siteOf,
+    staleTime: 60_000,
+    refetchInterval: ({ state: { data } }) =>
+      othersPeriodMs *
+      Math.max(1, Math.ceil((data?.instances.flatMap(({ points }) => points).length ?? 0) / sitePointsPerPeriod)),
+  });
 }
 
 export function useScheduler() {

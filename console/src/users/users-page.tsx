@@ -12,7 +12,7 @@ import table from '../parts/table.module.css';
 import { Tag, type Tone } from '../parts/tag.tsx';
 import classes from '../points/points.module.css';
 import { call } from '../server/calls.ts';
-import { queryClient } from '../server/queries.ts';
+import { othersPeriodMs, queryClient } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { userWords } from '../strings/users.ts';
 
@@ -29,6 +29,7 @@ export function UsersPage() {
   const users = useQuery({
     queryKey: ['users'],
     queryFn: async () => (await call(operations.list)).data.data.list,
+    refetchInterval: othersPeriodMs,
   });
   const [isAdding, setAdding] = useState(false);
   const [asked, setAsked] = useState<{ readonly user: User; readonly act: 'reset' | 'disable' } | null>(null);
