@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { quantity } from '../cli/terminal.ts';
 import { readMaterials } from '../devices/materials.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
-import { sharedPlaces } from '../site/shared-places.ts';
 import type { Site } from '../site/site.ts';
+import { siteWarnings } from '../site/site-warnings.ts';
 import { type Environment, isForOperator, readLimits, readSiteFile } from './config.ts';
 
 /** Faults prevent a start, warnings do not. */
@@ -38,7 +38,7 @@ export function checkSite(configDir: string, env: Environment): SiteCheck {
   }
   return site === undefined
     ? { faults, warnings: [], summary: '' }
-    : { faults, warnings: sharedPlaces(site), summary: summaryOf(site) };
+    : { faults, warnings: siteWarnings(site), summary: summaryOf(site) };
 }
 
 function processingFaults(configDir: string, site: Site): string[] {

@@ -38,9 +38,9 @@ import { createPointMemory } from '../points/shared-memory.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
 import type { Schedule } from '../processing/schedule.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
-import { sharedPlaces } from '../site/shared-places.ts';
 import { channelsMaximum, pointsMaximum, type Site } from '../site/site.ts';
 import { type SiteInForce, siteInForce } from '../site/site-in-force.ts';
+import { siteWarnings } from '../site/site-warnings.ts';
 import type { Database } from '../storage/database.ts';
 import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
 import {
@@ -276,7 +276,7 @@ type Controlled = Awaited<ReturnType<typeof startSite>>;
 async function startSite(parts: SiteParts) {
   const { config, limits, site, log, opened, database, runtime, identity, audit, trail, authenticator } = parts;
   const { points, channels, parameters: inFile } = site.current();
-  for (const warning of sharedPlaces(site.current())) log.warn(warning);
+  for (const warning of siteWarnings(site.current())) log.warn(warning);
   // Room for all that a changed site file may add.
   const room = { points: pointsMaximum, channels: channelsMaximum };
   const memory = createPointMemory(points, channels.length, room);

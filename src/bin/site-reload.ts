@@ -8,10 +8,10 @@ import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import type { SiteChanges, SiteReload } from '../operator/site-capabilities.ts';
 import type { Parameter } from '../site/catalogue.ts';
-import { sharedPlaces } from '../site/shared-places.ts';
 import type { Site } from '../site/site.ts';
 import { changedSections, type SiteChange, sameData, siteChange } from '../site/site-change.ts';
 import type { SiteInForce } from '../site/site-in-force.ts';
+import { siteWarnings } from '../site/site-warnings.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import type { ServiceHistory } from './history.ts';
 import { type ReadConfiguration, readProcessing } from './processing.ts';
@@ -64,7 +64,7 @@ export function siteReload(parts: ReloadParts): SiteReload {
         return inForce;
       });
       log.info('applied the changed site file', { sections });
-      for (const warning of sharedPlaces(next.site)) log.warn(warning);
+      for (const warning of siteWarnings(next.site)) log.warn(warning);
       return { changes, rules };
     } finally {
       // An engine that does not answer now is started again with this site: what is recorded and published goes with it.

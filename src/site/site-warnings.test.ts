@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { readSite } from './site.ts';
+import { siteWarnings } from './site-warnings.ts';
+
+const modbus = 'driver: modbus-tcp, port: 502, unit_id: 1, poll_interval_ms: 100, timeout_ms: 300, word_order: big';
+const site = (points: readonly string[]) =>
+  readSite(
+    `schema: svc.site.v1
+site: { id: a, name: A, timezone: UTC }
+channels:
+  - { id: one, host: 10.0.0.1, ${modbus} }
+  - { id: same, host: 10.0.0.1, ${modbus} }
+  - { id: other, host: 10.0.0.2, ${modbus} }
+  - { id: sun, driver: sunspec, host: 10.0.0.1 }
+  - { id: mq, driver: mqtt, url: "mqtt://10.0.0.3:1883" }
+  - { id: derived, driver: virtual }
+instances:
+  - id: 1
+    name: pump
+    points:
+${points.map((point, index) => `      - { id: ${index + 1}, name: p${index + 1}, kind: action, unit: "1", min: 0, max: 100, ${point} }\n`).join('')}`,
+    'site.yaml',
+  );
+const register = (channel: string, at: number, type: string, more = ''): string =>
+  `channel: ${channel}, address: { table: holding, register: ${at}, type: ${type}${more} }`;
+
+test.each([
+  ['the same register', register('one', 7, 'uint16'), register('one', 7, 'uint16')],
+  ['a register within a longer value', register('one', 7, 'float32'), register('one', 8, 'uint16')],
+  ['another channel to the same device', register('one', 7, 'uint16'), register('same', 7, 'uint16')],
+  ['a SunSpec point', 'channel: sun, address: { point: WMaxLimPct }', 'channel: sun, address: { point: WMaxLimPct }'],
+  ['a topic', 'channel: mq, address: { topic: a/set }', 'channel: mq, address: { topic: a/set }'],
+])('[points §1.2] two action points that write %s', (_, first, second) => {
+  expect(siteWarnings(site([first, second]))).toEqual([
+    '1:action:1 (pump p1) and 1:action:2 (pump p2) write the same place of a device: keep one of them',
+  ]);
+});
+
+test.each([
+  ['the next register', register('one', 7, 'uint16'), register('one', 8, 'uint16')],
+  ['another table', register('one', 7, 'uint16'), 'channel: one, address: { table: coil, register: 7, type: bool }'],
+  ['another unit behind the same address', register('one', 7, 'uint16'), register('one', 7, 'uint16', ', unit_id: 2')],
+  ['another device', register('one', 7, 'uint16'), register('other', 7, 'uint16')],
+  [
+    'other members of the same message',
+    'channel: mq, address: { topic: a/set, path: $.p }',
+    'channel: mq, address: { topic: a/set, path: $.q }',
+  ],
+  ['virtual points', 'channel: derived', 'channel: derived'],
+])('[points §1.2] %s is a place of its own', (_, first, second) => {
+  expect(siteWarnings(site([first, second]))).toEqual([]);
+});
+
+test.each([
+  ['above 100', 'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad'],
+  ['above 99.9', null],
+  ['below 0', 'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad'],
+  ['below 0.1', null],
+  ['equals 101', 'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad'],
+  ['equals 100', null],
+  ['above 90, deadband 90', null],
+  [
+    'above 90, deadband 91',
+    'never clears with a deadband of 91: a value of 1:measurement:1 (tank level) outside 0..100 is bad',
+  ],
+  ['below 10, deadband 90', null],
+  [
+    'below 10, deadband 91',
+    'never clears with a deadband of 91: a value of 1:measurement:1 (tank level) outside 0..100 is bad',
+  ],
+  ['equals 0, deadband 99', null],
+  [
+    'equals 0, deadband 100',
+    'never clears with a deadband of 100: a value of 1:measurement:1 (tank level) outside 0..100 is bad',
+  ],
+])('[alarms §2.1] an alarm %s of a point from 0 to 100: %s', (threshold, warning) => {
+  const text = threshold.replaceAll(/(\w+) ([\d.]+)/g, '$1: $2');
+  expect(siteWarnings(withAlarm('1', text))).toEqual(warning === null ? [] : [`alarm a ${warning}`]);
+});
+
+test('[alarms §2.1] an alarm of a point without a range, with one bound, of an action point, and of text', () => {
+  expect(siteWarnings(withAlarm('2', 'above: 1e9, deadband: 1e12'))).toEqual([]);
+  expect(siteWarnings(withAlarm('3', 'above: 5'))).toEqual([
+    'alarm a is never raised: a value of 1:measurement:3 (tank inflow) outside ..5 is bad',
+  ]);
+  expect(siteWarnings(withAlarm('1, point_type: action', 'above: 100'))).toEqual([]);
+  expect(siteWarnings(withAlarm('4', 'equals: 1'))).toEqual([
+    'alarm a is never raised: 1:measurement:4 (tank mode) holds text',
+  ]);
+});
+
+function withAlarm(point: string, threshold: string) {
+  return readSite(
+    `schema: svc.site.v1
+site: { id: a, name: A, timezone: UTC }
+channels: [{ id: mq, driver: mqtt, url: "mqtt://10.0.0.3:1883" }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: "%", min: 0, max: 100, channel: mq, address: { topic: a/level } }
+      - { id: 2, name: flow, kind: measurement, unit: m3/h, channel: mq, address: { topic: a/flow } }
+      - { id: 3, name: inflow, kind: measurement, unit: m3/h, max: 5, channel: mq, address: { topic: a/inflow } }
+      - { id: 4, name: mode, kind: measurement, unit: "1", channel: mq, address: { topic: a/mode, payload: text } }
+      - { id: 1, name: valve, kind: action, unit: "%", min: 0, max: 100, channel: mq, address: { topic: a/valve/set } }
+alarms:
+  - { id: a, name: A, point: { instance: 1, point: ${point} }, ${threshold}, priority: low }
+`,
+    'site.yaml',
+  );
+}

@@ -1,0 +1,55 @@
+/** What a site file may say and hardly means [points §1.2]: a start is not prevented, but told of in the log and by `site check`. */
+import { protocolOf } from './protocol/index.ts';
+import type { Site, SitePoint } from './site.ts';
+import type { SiteAlarm } from './site-alarms.ts';
+
+type WarnedSite = Pick<Site, 'points' | 'channels' | 'instances' | 'alarms'>;
+type Label = (point: SitePoint) => string;
+
+/** One sentence for each. */
+export function siteWarnings(site: WarnedSite): readonly string[] {
+  const nameOf = new Map(site.instances.map(({ id, name }) => [id, name]));
+  const label: Label = ({ instance, kind, id, name }) => `${instance}:${kind}:${id} (${nameOf.get(instance)} ${name})`;
+  return [...sharedPlaces(site, label), ...site.alarms.flatMap((alarm) => alarmWarnings(alarm, site, label))];
+}
+
+/**
+ * Action points that write the same place of a device. The arbiter decides for each action point alone: two of them would take turns at
+ * the device, and neither would show it.
+ */
+function sharedPlaces({ points, channels }: WarnedSite, label: Label): Set<string> {
+  const writers = new Map<string, SitePoint>();
+  const found = new Set<string>();
+  for (const point of points) {
+    const channel = channels[point.channel];
+    if (point.kind !== 'action' || point.address === undefined || channel === undefined) continue;
+    for (const place of protocolOf(channel.driver).places?.(point.address, channel) ?? []) {
+      const other = writers.get(place);
+      if (other === undefined) writers.set(place, point);
+      else if (other !== point)
+        found.add(`${label(other)} and ${label(point)} write the same place of a device: keep one of them`);
+    }
+  }
+  return found;
+}
+
+/** An alarm that is never raised, or never clears: an unusable value, such as one outside the point's range, changes no alarm. */
+function alarmWarnings({ id, index, threshold }: SiteAlarm, { points }: WarnedSite, label: Label): string[] {
+  const point = points[index];
+  if (point === undefined) return [];
+  if (point.isText) return [`alarm ${id} is never raised: ${label(point)} holds text`];
+  // The range of an action point bounds what is written, not what is read.
+  if (point.kind === 'action') return [];
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = point;
+  const { kind, value: edge, deadband } = threshold;
+  const range = `a value of ${label(point)} outside ${rangeText(min, max)} is bad`;
+  const [low, high] = [edge - deadband, edge + deadband];
+  const canRaise = { above: max > edge, below: min < edge, equals: edge >= min && edge <= max }[kind];
+  if (!canRaise) return [`alarm ${id} is never raised: ${range}`];
+  const canClear = { above: min <= low, below: max >= high, equals: min < low || max > high }[kind];
+  return canClear ? [] : [`alarm ${id} never clears with a deadband of ${deadband}: ${range}`];
+}
+
+function rangeText(min: number, max: number): string {
+  return `${Number.isFinite(min) ? min : ''}..${Number.isFinite(max) ? max : ''}`;
+}
