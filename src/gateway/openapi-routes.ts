@@ -18,9 +18,12 @@ const scriptPath = `${pagePath}/js/scalar.js`;
 const contractFolder = join(import.meta.dirname, '..', '..', 'docs', 'contract');
 
 export function addApiDescription({ fastify }: Server, capabilities: readonly Capability[], version: string): void {
-  const text = JSON.stringify(describeApi(capabilities, version));
+  let text: string | undefined;
   answerHead(fastify);
-  fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(text));
+  fastify.get('/openapi.json', (_request, reply) => {
+    text ??= JSON.stringify(describeApi(capabilities, version));
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
   for (const [name, page] of contractPages())
     fastify.get(`${contractPath}/${name}`, (_request, reply) => reply.type('text/plain; charset=utf-8').send(page));
   let reference: Promise<FastifyInstance> | undefined;

@@ -100,6 +100,11 @@ export function createServer(parts: ServerParts): Server {
   };
 }
 
+/** Each operation decodes and describes its own messages: the framework need not load its compilers of schemas at every start. */
+const noSchemas = (): never => {
+  throw new Error('a route has a schema of the framework, which has no compiler here');
+};
+
 function createFramework(limits: GatewayLimits): FastifyInstance {
   const answeredEarly = new WeakSet<Duplex>();
   const noteEarly = (request: IncomingMessage): void => {
@@ -133,6 +138,7 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
       prepare(request, reply);
       refuse(request, reply, fromFramework(error));
     },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
   });
   fastify.addHook('onResponse', (request, _reply, done) => {

@@ -88,14 +88,18 @@ export interface TestService {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** One for all services with the same description: compiling its schemas takes a second. */
-const checks = new Map<string, AnswerCheck>();
+/** One for all services with the same roles: they describe the same operations, and compiling their schemas takes a second. */
+const checks = new Map<string, Promise<AnswerCheck>>();
 
-function checkOf(description: string): AnswerCheck {
-  const known = checks.get(description);
+function checkOf(base: string, roles: string): Promise<AnswerCheck> {
+  const known = checks.get(roles);
   if (known !== undefined) return known;
-  const made = createAnswerCheck(JSON.parse(description) as Described);
-  checks.set(description, made);
+  const made = fetch(`${base}/openapi.json`)
+    .then((answer) => answer.json())
+    .then((description) => createAnswerCheck(description as Described));
+  checks.set(roles, made);
+  // Of a service that ended meanwhile: the next one is asked.
+  made.catch(() => void checks.delete(roles));
   return made;
 }
 
@@ -121,8 +125,6 @@ export async function startTestService(
   }, startDeadlineMs);
   const base = `http://127.0.0.1:${port}`;
   const tokens = new Map<Role, string>();
-  let described: Promise<AnswerCheck> | undefined;
-  const description = async (): Promise<AnswerCheck> => checkOf(await (await fetch(`${base}/openapi.json`)).text());
 
   const token = async (role: Role): Promise<string> => {
     const known = tokens.get(role);
@@ -145,9 +147,14 @@ export async function startTestService(
       ...(text === undefined ? {} : { body: text }),
     });
     const answer = await response.text();
-    described ??= description();
     const type = response.headers.get('content-type');
-    const fault = (await described).faultOf({ method, path, status: response.status, type, text: answer });
+    const fault = (await checkOf(base, more['SVC_ROLES'] ?? '')).faultOf({
+      method,
+      path,
+      status: response.status,
+      type,
+      text: answer,
+    });
     if (fault !== null) throw new Error(`${method} ${path} answered otherwise than described: ${fault}\n${answer}`);
     return { status: response.status, headers: response.headers, text: answer, body: parsed(answer) };
   };
