@@ -471,7 +471,18 @@ instances:
       },
     ]);
     await waitFor(async () => (await own.read('/alarms')).text.includes('offline') || undefined, 20_000);
-    const pages = ['/', '/points', '/points/1:measurement:1', '/devices', '/alarms', '/rules', `/rules/${id}`];
+    const order = { value: 5, for_seconds: 600, reason: 'Instandhaltung'.repeat(30) };
+    expect((await own.command('POST', '/points/1/action/1/override', order)).status).toBe(200);
+    const pages = [
+      '/',
+      '/points',
+      '/points/1:measurement:1',
+      '/points/1:action:1',
+      '/devices',
+      '/alarms',
+      '/rules',
+      `/rules/${id}`,
+    ];
     for (const width of [390, 1440]) {
       const { page, context } = await visit(browser, own, { width, hash: null });
       for (const hash of pages) {
