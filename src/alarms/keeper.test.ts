@@ -236,7 +236,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBeUndefined();
   });
 
-  test('a site file that changed describes its alarms at once, whatever their state, and on every process', async () => {
+  test('a changed site file applies to its alarms at once, in any state and on every process', async () => {
     await look({ sample: level(95) });
     await look({}, 2000);
     const changed = alarmSources({
@@ -262,7 +262,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(described()).toMatchObject({ ...now, state: 'active-unacknowledged', count: 1 });
     expect(told).toEqual(['Tank nearly full']);
     expect(await keeper.acknowledge('level-high', ada)).toMatchObject(now);
-    // Of two processes, also the one that only reads what the other stored.
+    // On a process that only reads what another one stored, too.
     const standby = create({ sources: () => changed, controls: () => false, shared: true });
     await standby.open();
     await standby.look();
@@ -272,7 +272,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(await history()).toEqual(['level-high active-unacknowledged -', 'level-high active-acknowledged ada']);
   });
 
-  test('an alarm that left the site file while the service runs is gone from the list when nobody is needed', async () => {
+  test('an alarm removed from the file of a running service leaves the list once it is normal', async () => {
     let defined = sources;
     await keeper.stop();
     keeper = create({ sources: () => defined });
@@ -284,7 +284,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBe('cleared-unacknowledged');
     expect(await keeper.acknowledge('level-high', ada)).toMatchObject({ state: 'normal' });
     expect(state('level-high')).toBeUndefined();
-    // One that never occurred is gone at once.
+    // One that never occurred leaves at once.
     defined = sources;
     await look({ sample: level(50) });
     expect(state('level-high')).toBe('normal');

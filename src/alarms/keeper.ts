@@ -88,7 +88,7 @@ export class AlarmKeeper {
     this.#replace(described);
   }
 
-  /** An alarm of the site file has its name, priority, message and threshold of there, whatever they were when it occurred. */
+  /** The name, priority, message and threshold of an alarm are those of the site file, whatever they were when it occurred. */
   #asDefined(alarm: AlarmState): AlarmState {
     const facts = this.#defined.get(alarm.id);
     if (facts === undefined || facts.point === null) return alarm;
@@ -96,7 +96,7 @@ export class AlarmKeeper {
     return JSON.stringify(next) === JSON.stringify(alarm) ? alarm : next;
   }
 
-  /** An alarm that the site file defined, does not define any more, and that needs nobody. */
+  /** A normal alarm that is no longer in the site file. */
   #isGone({ id, state, point }: AlarmState): boolean {
     return state === 'normal' && point !== null && !this.#defined.has(id);
   }

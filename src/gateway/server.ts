@@ -100,9 +100,9 @@ export function createServer(parts: ServerParts): Server {
   };
 }
 
-/** Each operation decodes and describes its own messages: the framework need not load its compilers of schemas at every start. */
+/** Each operation decodes and describes its own messages, so the framework need not load its schema compilers at every start. */
 const noSchemas = (): never => {
-  throw new Error('a route has a schema of the framework, which has no compiler here');
+  throw new Error('routes have no framework schemas, so there is no compiler for them');
 };
 
 function createFramework(limits: GatewayLimits): FastifyInstance {

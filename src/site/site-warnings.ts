@@ -1,4 +1,4 @@
-/** What a site file may say and hardly means [points §1.2]: a start is not prevented, but told of in the log and by `site check`. */
+/** What a site file may say but hardly means [points §1.2]. It does not prevent a start; the log and `site check` warn of it. */
 import { protocolOf } from './protocol/index.ts';
 import type { Site, SitePoint } from './site.ts';
 import type { SiteAlarm } from './site-alarms.ts';

@@ -151,7 +151,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('by someone else');
     await untilText(page.getByTestId('canvas'), /export_limit/);
     await untilText(sign, /Shown: the last run, live/);
-    // What is disabled does not run: its last run is one of the flow before.
+    // A disabled rule does not run: its last run is of the revision before.
     await service.command('POST', `/rules/${other}/disable`);
     expect((await service.command('PUT', `/rules/${other}`, { description: 'and once more' })).status).toBe(200);
     await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('and once more');

@@ -103,7 +103,7 @@ test('[points §3.5] points and rules are published for Home Assistant: discover
       name: 'clock',
       state_topic: 'setpoint/plant-1/1/measurement/1',
     });
-    // The service may say what it has before it listens to the point's own topic.
+    // The service may publish before it has subscribed to the point's topic.
     await waitFor(async () => {
       await broker.publish('plant/clock', '{"ms": 42}');
       return last('setpoint/plant-1/1/measurement/1') === '42' || undefined;

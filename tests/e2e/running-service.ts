@@ -98,7 +98,7 @@ function checkOf(base: string, roles: string): Promise<AnswerCheck> {
     .then((answer) => answer.json())
     .then((description) => createAnswerCheck(description as Described));
   checks.set(roles, made);
-  // Of a service that ended meanwhile: the next one is asked.
+  // The service ended meanwhile: ask the next one.
   made.catch(() => void checks.delete(roles));
   return made;
 }

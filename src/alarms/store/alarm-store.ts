@@ -169,7 +169,7 @@ async function write(
     .execute();
 }
 
-/** Only this store writes these rows: they are trusted. Those of before have no threshold. */
+/** Only this store writes these rows: they are trusted. Older rows have no threshold. */
 function stateOf(text: string): AlarmState {
   return { threshold: null, ...(JSON.parse(text) as Omit<AlarmState, 'threshold'>) };
 }
