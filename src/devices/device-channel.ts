@@ -33,6 +33,8 @@ export interface ChannelTraffic extends CommandCounts {
   /** Values read, and values that could not be. */
   read: number;
   unread: number;
+  /** Wall milliseconds of the newest value read; null before the first. */
+  lastReadMs: number | null;
 }
 
 /** The latest value of a text point. */
@@ -102,6 +104,7 @@ class OpenChannel implements DeviceChannel {
   readonly #trace;
   readonly #running: RunningChannel;
   readonly #counts = { sent: 0, failed: 0, read: 0, unread: 0 };
+  #lastReadMs: number | null = null;
   readonly #errors = new Map<number, PointError>();
   readonly #texts = new Map<number, string>();
   /** After it, the driver must not touch the tables of the next one. */
@@ -143,7 +146,11 @@ class OpenChannel implements DeviceChannel {
 
   traffic(): ChannelTraffic {
     const { taker } = this.#around;
-    return { ...this.#counts, dropped: this.points.reduce((sum, { index }) => sum + taker.dropped(index), 0) };
+    return {
+      ...this.#counts,
+      lastReadMs: this.#lastReadMs,
+      dropped: this.points.reduce((sum, { index }) => sum + taker.dropped(index), 0),
+    };
   }
 
   hold(): void {
@@ -159,7 +166,13 @@ class OpenChannel implements DeviceChannel {
     this.#setOnline(false);
     this.#texts.clear();
     const gone = this.points.filter((point) => !staying.some((other) => sameData(other, point)));
-    this.#writer.publish(gone.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
+    this.#unread(gone.map(({ index }) => index));
+  }
+
+  /** What was read of these points counts no more. */
+  #unread(indexes: readonly number[]): void {
+    for (const index of indexes) this.#texts.delete(index);
+    this.#writer.publish(indexes.map((index) => ({ index, value: Number.NaN, quality: quality.bad })));
   }
 
   #setOnline(online: boolean): void {
@@ -189,6 +202,7 @@ class OpenChannel implements DeviceChannel {
       limits,
       publish: whileCurrent((readings) => {
         this.#counts.read += readings.length;
+        if (readings.length > 0) this.#lastReadMs = clock.wallMs();
         this.#writer.publish(readings);
       }),
       exchanged: this.#trace.add,
@@ -202,7 +216,9 @@ class OpenChannel implements DeviceChannel {
       readFailed: whileCurrent((indexes, failure) => {
         this.#counts.unread += indexes.length;
         for (const index of indexes) this.#errors.set(index, { index, ...failure, atMs: clock.wallMs() });
+        this.#unread(indexes);
       }),
+      forget: whileCurrent(() => this.#unread(this.points.map(({ index }) => index))),
       answered: whileCurrent((what, refused) => this.#answered(what, refused)),
     });
     return createDriver(this.channel, context, materials);
@@ -248,6 +264,7 @@ interface Wiring {
   readonly take: (index: number) => TakenCommand | null;
   readonly done: DriverContext['commandDone'];
   readonly readFailed: DriverContext['readFailed'];
+  readonly forget: DriverContext['forget'];
   readonly answered: DriverContext['answered'];
   readonly exchanged: DriverContext['exchanged'];
   /** The text of a point; null when it has none now. */
@@ -275,6 +292,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     exchanged: wiring.exchanged,
     commandDone: wiring.done,
     readFailed: wiring.readFailed,
+    forget: wiring.forget,
     publish(readings: readonly RawReading[]) {
       wiring.publish(
         readings.map((reading) => {

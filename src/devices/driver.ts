@@ -71,16 +71,18 @@ export interface DriverContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: DeviceLimits;
-  /** Readings of one moment; scaled and published together. */
+  /** What was read at one moment; scaled and published together. */
   publish(readings: readonly RawReading[]): void;
+  /** These points could not be read: they are bad, and have this as their last error. */
+  readFailed(indexes: readonly number[], failure: DriverFailure): void;
+  /** The connection is gone: all points are bad until they are read again. */
+  forget(): void;
   /** Says whether commands can be taken now; offline channels refuse them at the slot. */
   setOnline(online: boolean): void;
   /** The next command for this channel, raw, or null. Asked for only when it can be sent at once: nothing is queued. */
   nextCommand(): TakenCommand | null;
   /** How a taken command ended: confirmed by the device, or not. */
   commandDone(command: TakenCommand, failure: DriverFailure | null): void;
-  /** These points could not be read. */
-  readFailed(indexes: readonly number[], failure: DriverFailure): void;
   /** For `channels trace`. */
   exchanged(exchange: DeviceExchange): void;
   /** The device answered a request, with success or with an exception. */

@@ -11,7 +11,8 @@ const sample = {
   agesMs: [4000, null, 1000, null],
   online: [true],
 };
-const traffic = [{ sent: 1, failed: 2, dropped: 3, read: 4, unread: 5 }];
+const counts = { sent: 1, failed: 2, dropped: 3, read: 4, unread: 5 };
+const traffic = [{ ...counts, lastReadMs: 8500 }];
 const error = (index: number, atMs: number) => ({ index, code: 'refused' as const, message: `at ${atMs}`, atMs });
 
 test('[points §8.5] the newest reading, the newest error with its point, and what the device layer knows', () => {
@@ -23,7 +24,7 @@ test('[points §8.5] the newest reading, the newest error with its point, and wh
       driver: 'virtual',
       state: 'refusing',
       points: 4,
-      last_reading_at: '1970-01-01T00:00:09.000Z',
+      last_reading_at: '1970-01-01T00:00:08.500Z',
       last_error: {
         code: 'refused',
         message: 'at 800',
@@ -32,7 +33,7 @@ test('[points §8.5] the newest reading, the newest error with its point, and wh
         point_type: 'action',
         point: 2,
       },
-      traffic: traffic[0],
+      traffic: counts,
     },
   ]);
 });
@@ -41,5 +42,11 @@ test('[points §8.5] a standby knows the state from the sample, and no counters'
   const nothing = { states: [], traffic: [], errors: [] };
   const [entry] = channelEntries(tankSite, sample, nothing);
   expect(entry).toMatchObject({ state: 'online', traffic: null, last_error: null });
+  expect(entry?.last_reading_at).toBe('1970-01-01T00:00:09.000Z');
+  // A point that could not be read a second ago was not read then.
+  const failing = { ...sample, quality: [quality.good, quality.missing, quality.bad, quality.missing] };
+  expect(channelEntries(tankSite, failing, nothing)[0]?.last_reading_at).toBe('1970-01-01T00:00:06.000Z');
+  const never = { ...nothing, traffic: [{ ...counts, lastReadMs: null }] };
+  expect(channelEntries(tankSite, sample, never)[0]?.last_reading_at).toBeNull();
   expect(channelEntries(tankSite, null, nothing)[0]).toMatchObject({ state: 'offline', last_reading_at: null });
 });

@@ -4,7 +4,7 @@ import type { ChannelTraffic, PointError } from '../devices/device-channel.ts';
 import type { ChannelState } from '../devices/device-layer.ts';
 import { valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';
-import type { Site } from '../site/site.ts';
+import type { Site, SitePoint } from '../site/site.ts';
 
 /** The device layer's state of the channels; the lists are empty on a standby. */
 export interface ChannelKnowledge {
@@ -21,7 +21,6 @@ export function channelEntries(
   const channelOf = new Map(site.points.map(({ index, channel }) => [index, channel]));
   return site.channels.map(({ id, driver }, position) => {
     const points = site.points.filter(({ channel }) => channel === position);
-    const observed = points.flatMap((point) => valueOf(point, sample).observed_at ?? []);
     const own = errors.filter(({ index }) => channelOf.get(index) === position);
     const last = own.reduce<PointError | undefined>((a, b) => (a === undefined || b.atMs >= a.atMs ? b : a), undefined);
     const failed = site.points.find(({ index }) => index === last?.index);
@@ -31,7 +30,7 @@ export function channelEntries(
       state:
         states.find((known) => known.id === id)?.state ?? (sample?.online[position] === true ? 'online' : 'offline'),
       points: points.length,
-      last_reading_at: observed.toSorted().at(-1) ?? null,
+      last_reading_at: lastReadingAt(traffic[position], points, sample),
       last_error:
         last === undefined || failed === undefined
           ? null
@@ -43,7 +42,27 @@ export function channelEntries(
               point_type: failed.kind,
               point: failed.id,
             },
-      traffic: traffic[position] ?? null,
+      traffic: countsOf(traffic[position]),
     };
   });
+}
+
+function countsOf(traffic: ChannelTraffic | undefined) {
+  if (traffic === undefined) return null;
+  const { read, unread, sent, failed, dropped } = traffic;
+  return { read, unread, sent, failed, dropped };
+}
+
+/** A standby knows of points alone: of those that are not bad, when they were observed. A bad one says when it could not be read. */
+function lastReadingAt(
+  traffic: ChannelTraffic | undefined,
+  points: readonly SitePoint[],
+  sample: TableSample | null,
+): string | null {
+  if (traffic !== undefined) return traffic.lastReadMs === null ? null : timeLabel(traffic.lastReadMs);
+  const values = points.map((point) => valueOf(point, sample));
+  const read = values.flatMap(({ quality, observed_at: at }) =>
+    quality === 'bad' || quality === 'offline' || at === null ? [] : [at],
+  );
+  return read.toSorted().at(-1) ?? null;
 }

@@ -79,6 +79,12 @@ describe('[points §3.1] modbus-tcp', () => {
     await expect.poll(() => device.holding.readInt16BE(208)).toBe(-3);
   });
 
+  const traffic = async () => {
+    const [counts] = await devices.layer.traffic();
+    if (counts === undefined) throw new Error('the layer has no channel');
+    return counts;
+  };
+
   test('[points §3.1] no exception code ends the layer: the channel stays online, refuses, and reads again when it may', async () => {
     for (const code of [0, 1, 4, 7, 9, 12, 16, 99, 128, 255]) {
       device.refuse(code);
@@ -189,11 +195,17 @@ describe('[points §3.1] modbus-tcp', () => {
     await device.stop();
     await offline();
     expect(devices.value(0)).toBeNull();
+    // What could not be read is no reading.
+    const { read, lastReadMs } = await traffic();
+    await expect.poll(async () => (await traffic()).unread).toBeGreaterThan(50);
+    expect(await traffic()).toMatchObject({ read, lastReadMs });
+    expect(lastReadMs).not.toBeNull();
     expect(devices.command(3, 77)).toBe('offline');
     const before = device.writes.length;
     await device.start();
     await devices.online();
     await expect.poll(() => devices.value(0)).toBe(42.5);
+    expect((await traffic()).lastReadMs).toBeGreaterThan(lastReadMs ?? 0);
     expect(device.writes.length).toBe(before);
   });
 

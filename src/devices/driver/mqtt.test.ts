@@ -52,6 +52,7 @@ describe('[points §3.2] mqtt', () => {
   };
   const offline = () =>
     expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 5000, interval: 5 }).toBe('offline');
+  const reasons = async () => (await devices.layer.errors()).map(({ index, message }) => [index, message]);
   const payloads = (topic: string) =>
     broker.messages.filter((message) => message.topic === topic).map(({ payload }) => payload);
 
@@ -72,6 +73,10 @@ describe('[points §3.2] mqtt', () => {
     await broker.publish('plant/meter', '{"p_kw": "100 kW", "phases": [229, 231]}');
     await expect.poll(() => devices.value(voltage)).toBe(231);
     expect(devices.value(load)).toBeNull();
+    expect(await reasons()).toEqual([[load, 'the payload has no number at $.p_kw']]);
+    await broker.publish('plant/meter', 'no JSON');
+    await expect.poll(reasons).toContainEqual([voltage, 'the payload has no number at $.phases[1]']);
+    expect(await devices.layer.traffic()).toMatchObject([{ read: 3, unread: 3 }]);
   });
 
   test.each([
@@ -97,7 +102,8 @@ describe('[points §3.2] mqtt', () => {
     await broker.publish('plant/brief', '7');
     await expect.poll(() => devices.value(brief)).toBe(7);
     await broker.publish('plant/brief', `7${' '.repeat(65_536)}`);
-    await expect.poll(() => devices.value(brief)).toBeNull();
+    await expect.poll(reasons).toEqual([[brief, 'the payload has 65537 bytes; mqtt_payload_bytes is 65536']]);
+    expect(devices.value(brief)).toBeNull();
     await broker.publish('plant/brief', `7${' '.repeat(65_535)}`);
     await expect.poll(() => devices.value(brief)).toBe(7);
   });
@@ -114,7 +120,11 @@ describe('[points §3.2] mqtt', () => {
     await expect.poll(() => devices.value(brief)).toBe(7);
     await devices.layer.restart();
     await devices.online();
-    await elapsed(100);
+    await expect
+      .poll(reasons)
+      .toEqual([
+        [brief, 'only a retained message has come, of unknown age; `retained: accept` in the address takes it'],
+      ]);
     expect(devices.value(brief)).toBeNull();
   });
 

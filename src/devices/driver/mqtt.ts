@@ -31,6 +31,7 @@ export function createMqttDriver(channel: MqttChannel, credentials: MqttCredenti
 interface Place extends PayloadFormat {
   readonly index: number;
   readonly topic: string;
+  readonly path: string;
   readonly acceptsRetained: boolean;
   readonly availability: Presence | undefined;
 }
@@ -75,6 +76,7 @@ class MqttDriver implements Driver {
       const place: Place = {
         index: point.index,
         topic,
+        path,
         payload,
         steps: pathSteps(path),
         map,
@@ -181,18 +183,29 @@ class MqttDriver implements Driver {
 
   #received(topic: string, payload: Buffer, isRetained: boolean): void {
     this.#heard(topic, payload);
-    const tooLarge = payload.length > this.#context.limits.mqtt_payload_bytes;
-    // Nobody knows how old a retained message is.
-    const places = (this.#subscriptions.get(topic) ?? []).filter((place) => !isRetained || place.acceptsRetained);
-    this.#context.publish(
-      places.map((place): RawReading => {
-        const { index } = place;
-        const value = tooLarge || !this.#isThere(place) ? null : valueIn(payload, place);
-        if (value === null) return unread(index);
-        if ('text' in value) return { index, raw: Number.NaN, quality: quality.bad, text: value.text };
-        return { index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good };
-      }),
-    );
+    const { mqtt_payload_bytes: bytesMax } = this.#context.limits;
+    const places = this.#subscriptions.get(topic) ?? [];
+    const readings = places.flatMap((place): RawReading[] => {
+      const { index } = place;
+      if (!this.#isThere(place)) return this.#unread([index], 'no-answer', absent);
+      if (isRetained && !place.acceptsRetained) return this.#unread([index], 'unreadable', tooOld);
+      if (payload.length > bytesMax)
+        return this.#unread(
+          [index],
+          'unreadable',
+          `the payload has ${payload.length} bytes; mqtt_payload_bytes is ${bytesMax}`,
+        );
+      const value = valueIn(payload, place);
+      if (value === null) return this.#unread([index], 'unreadable', noValue(place));
+      if ('text' in value) return [{ index, raw: Number.NaN, quality: quality.bad, text: value.text }];
+      return [{ index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good }];
+    });
+    this.#context.publish(readings);
+  }
+
+  #unread(indexes: readonly number[], code: DriverFailure['code'], message: string): [] {
+    this.#context.readFailed(indexes, { code, message });
+    return [];
   }
 
   /** A device says whether it is there; while it is not, what it said before counts no more. */
@@ -201,8 +214,7 @@ class MqttDriver implements Driver {
     if (watching === undefined) return;
     this.#said.set(topic, payload.toString('utf8'));
     const gone = watching.filter((place) => !this.#isThere(place)).map(({ index }) => index);
-    this.#context.publish(gone.map(unread));
-    this.#context.readFailed(gone, { code: 'no-answer', message: absent });
+    this.#unread(gone, 'no-answer', absent);
   }
 
   /** Until it said so, a device that says whether it is there is not. */
@@ -259,13 +271,14 @@ class MqttDriver implements Driver {
     this.#said.clear();
     if (this.#stopped) return;
     this.#context.setOnline(false);
-    this.#context.publish(this.#context.points.map(({ index }) => unread(index)));
+    this.#context.forget();
     this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => void this.#connect());
     this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
   }
 }
 
 const absent = 'the device is offline (availability topic)';
+const tooOld = 'only a retained message has come, of unknown age; `retained: accept` in the address takes it';
 
 /** The bit of a SUBACK code that says no. */
 const refusedBit = 0x80;
@@ -286,8 +299,10 @@ function subscribed(
   });
 }
 
-function unread(index: number): RawReading {
-  return { index, raw: Number.NaN, quality: quality.bad };
+/** Why a payload has no value for this point. */
+function noValue({ payload, path, map }: Place): string {
+  const wanted = map === undefined ? 'number' : 'word of the map';
+  return payload === 'json' ? `the payload has no ${wanted} at ${path}` : `the payload is not a ${wanted}`;
 }
 
 /** Only the members that are there: the library takes an absent one for a setting. */

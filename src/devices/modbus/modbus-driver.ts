@@ -156,7 +156,6 @@ export class ModbusDriver implements Driver {
       this.#context.readFailed([index], { code: 'refused', message });
       this.#faults.failed(`point ${this.#pointWords([index])}`, 'the device has no such point', { reason: message });
     }
-    this.#context.publish([...missing.keys()].map(unread));
   }
 
   #ended(client: ModbusClient, reason: string | null, badUnit: number | null): void {
@@ -182,7 +181,6 @@ export class ModbusDriver implements Driver {
     this.#due = this.#due.filter(({ block }) => block.unit !== unit);
     const indexes = [...this.#places].flatMap(([index, place]) => (place.unit === unit ? [index] : []));
     const message = `unit ${unit} does not answer: ${reason}`;
-    this.#context.publish(indexes.map(unread));
     this.#context.readFailed(indexes, { code: 'no-answer', message });
     this.#faults.failed(`unit ${unit}`, 'unit does not answer', { unit, reason, points: this.#pointWords(indexes) });
   }
@@ -209,7 +207,7 @@ export class ModbusDriver implements Driver {
     this.#exponents.clear();
     for (const { settle } of this.#errands.splice(0)) settle(null);
     if (this.#stopped) return;
-    this.#context.publish(this.#allPoints().map(unread));
+    this.#context.forget();
     this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => this.#connect());
     this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
   }
@@ -319,7 +317,6 @@ export class ModbusDriver implements Driver {
       return;
     }
     const indexes = block.items.flatMap(({ index }) => index ?? []);
-    this.#context.publish(indexes.map(unread));
     this.#context.readFailed(indexes, failureIn(answer));
     for (const { index, place } of block.items)
       if (index === undefined) this.#exponents.set(scaleKey(place.unit, place.table, place.register), null);
@@ -342,20 +339,22 @@ export class ModbusDriver implements Driver {
       if (isBits(place.table))
         return [reading(index, Number(bitAt(bytes, place.register - block.start) ?? Number.NaN))];
       if (place.encoding.type === 'string')
-        return [{ ...unread(index), text: decodeText(part(place), place.encoding) }];
-      return [this.#scaled(index, place, decodeRegisters(part(place), place.encoding))];
+        return [{ index, raw: Number.NaN, quality: quality.bad, text: decodeText(part(place), place.encoding) }];
+      const scaled = this.#scaled(index, place, decodeRegisters(part(place), place.encoding));
+      return scaled === null ? [] : [scaled];
     });
     this.#context.publish(readings);
   }
 
-  #scaled(index: number, place: RegisterPlace, raw: number): RawReading {
+  /** Null when its scale is not known. */
+  #scaled(index: number, place: RegisterPlace, raw: number): RawReading | null {
     if (Object.is(raw, place.absent)) return { index, raw: Number.NaN, quality: quality.invalid };
     const exponent = this.#scaleOf(place);
     if (exponent === 0) return reading(index, raw);
     if (exponent !== null && exponent !== undefined) return { ...reading(index, raw), exponent };
     const message = `scale register ${place.scaleFrom} was not read, or is outside -10..10`;
     this.#context.readFailed([index], { code: 'unreadable', message });
-    return unread(index);
+    return null;
   }
 
   /** Null where its register holds none, undefined while that was not read. */
@@ -390,8 +389,4 @@ function isSame(a: RegisterPlace, b: RegisterPlace | undefined): boolean {
 
 function reading(index: number, raw: number): RawReading {
   return { index, raw, quality: Number.isFinite(raw) ? quality.good : quality.bad };
-}
-
-function unread(index: number): RawReading {
-  return { index, raw: Number.NaN, quality: quality.bad };
 }

@@ -84,6 +84,7 @@ async function answered(
     nextCommand: () => null,
     commandDone: nothing,
     readFailed: nothing,
+    forget: nothing,
     exchanged: nothing,
     answered: nothing,
   };
