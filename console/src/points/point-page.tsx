@@ -17,7 +17,7 @@ import { LimitDialog, OverrideDialog, ReleaseDialog } from './override-dialog.ts
 import { OwnershipPanel } from './ownership-panel.tsx';
 import { type GrantEntry, type PointEntry, useGrants, usePoints } from './point-queries.ts';
 import { PointRulesPanel } from './point-rules-panel.tsx';
-import { keyOf, ownerText, ownerTone, qualityTone } from './point-words.ts';
+import { keyOf, ownerText, ownerTone, qualityTone, wasRead } from './point-words.ts';
 import classes from './points.module.css';
 import { TrendPanel } from './trend-panel.tsx';
 
@@ -58,7 +58,7 @@ function Head({ point }: { point: PointEntry }) {
       </p>
       <div className={classes['facts']}>
         <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>
-        {now.observed_at !== null && <Moment at={now.observed_at} />}
+        {now.observed_at !== null && wasRead(now) && <Moment at={now.observed_at} />}
         <span className={classes['soft']}>{keyOf(point)}</span>
         {owner !== null && (
           <Tag tone={ownerTone(owner)} long>

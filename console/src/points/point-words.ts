@@ -18,6 +18,23 @@ export function isGood({ quality }: Pick<PointEntry, 'quality'>): boolean {
   return quality === 'good' || quality === 'uncertain';
 }
 
+/** An error that returns within this time is not over. */
+const errorMs = 600_000;
+
+/** Whether the point had an error within ten minutes before it was observed; both times are of the service. */
+export function hasError({
+  last_error: error,
+  observed_at: at,
+}: Pick<PointEntry, 'last_error' | 'observed_at'>): boolean {
+  if (error === null) return false;
+  return at === null || Date.parse(at) - Date.parse(error.at) < errorMs;
+}
+
+/** Of the others, `observed_at` is when they could not be read. */
+export function wasRead({ quality }: Pick<PointEntry, 'quality'>): boolean {
+  return quality !== 'bad' && quality !== 'offline';
+}
+
 export function qualityTone({ quality }: Pick<PointEntry, 'quality'>): Tone {
   if (quality === 'good') return 'calm';
   return quality === 'uncertain' || quality === 'missing' ? 'warn' : 'bad';
@@ -38,7 +55,7 @@ export function shownPoints(points: readonly PointEntry[], search: string, filte
   const wanted = search.trim().toLowerCase();
   return points.filter((point) => {
     if (filter === 'action' && point.point_type !== 'action') return false;
-    if (filter === 'trouble' && isGood(point) && point.last_error === null) return false;
+    if (filter === 'trouble' && isGood(point) && !hasError(point)) return false;
     return `${point.instance_name} ${point.name} ${keyOf(point)}`.toLowerCase().includes(wanted);
   });
 }

@@ -10,6 +10,7 @@ const point = (channel: string, quality: 'good' | 'missing' | 'bad', failed = fa
   point_type: kind,
   channel,
   quality,
+  observed_at: '2026-01-01T00:09:59.999Z',
   last_error: failed ? { code: 'offline', message: 'no answer', at: '2026-01-01T00:00:00.000Z' } : null,
 });
 
@@ -23,4 +24,14 @@ test('a point that is not good is listed, but none that only a rule or a command
   expect(troubledPoints(all, channels)).toEqual([unread, bad, failed, refused]);
   // Which channel is virtual is not known yet.
   expect(troubledPoints(all, undefined)).toEqual([bad, failed, refused]);
+});
+
+test('an error of ten minutes ago of a point that is good is over', () => {
+  const failed = point('meter', 'good', true);
+  expect(troubledPoints([failed], channels)).toEqual([failed]);
+  const over = { ...failed, observed_at: '2026-01-01T00:10:00.000Z' };
+  expect(troubledPoints([over], channels)).toEqual([]);
+  const bad = { ...over, quality: 'bad' as const };
+  const unread = { ...failed, observed_at: null };
+  expect(troubledPoints([bad, unread], channels)).toEqual([bad, unread]);
 });

@@ -1,13 +1,13 @@
 /** Which points somebody should look at, on the first page. */
 import type { ChannelView } from '../devices/device-queries.ts';
 import type { PointEntry } from '../points/point-queries.ts';
-import { isGood } from '../points/point-words.ts';
+import { hasError, isGood } from '../points/point-words.ts';
 
-type Judged = Pick<PointEntry, 'point_type' | 'channel' | 'quality' | 'last_error'>;
+type Judged = Pick<PointEntry, 'point_type' | 'channel' | 'quality' | 'observed_at' | 'last_error'>;
 
 /**
- * A virtual point has no value until a rule writes it, and an action point whose device cannot be asked none until a command: nothing is
- * wrong with that. `channels` is undefined until they are known.
+ * A virtual point has no value until a rule writes it, and an action point that cannot be read has none until its first command: nothing
+ * is wrong with that. `channels` is undefined until they are known.
  */
 export function troubledPoints<P extends Judged>(
   points: readonly P[],
@@ -18,5 +18,5 @@ export function troubledPoints<P extends Judged>(
     (kind === 'action' ||
       channels === undefined ||
       channels.some((one) => one.channel === channel && one.driver === 'virtual'));
-  return points.filter((point) => point.last_error !== null || (!isGood(point) && !waits(point)));
+  return points.filter((point) => hasError(point) || (!isGood(point) && !waits(point)));
 }
