@@ -21,13 +21,15 @@ export function isGood({ quality }: Pick<PointEntry, 'quality'>): boolean {
 /** An error that returns within this time is not over. */
 const errorMs = 600_000;
 
-/** Whether the point had an error within ten minutes before it was observed; both times are of the service. */
+/** Whether the point had an error within ten minutes before it was last observed or commanded; all times are of the service. */
 export function hasError({
   last_error: error,
+  last_command: command,
   observed_at: at,
-}: Pick<PointEntry, 'last_error' | 'observed_at'>): boolean {
+}: Pick<PointEntry, 'last_error' | 'last_command' | 'observed_at'>): boolean {
   if (error === null) return false;
-  return at === null || Date.parse(at) - Date.parse(error.at) < errorMs;
+  const fine = [at, command?.result === 'written' ? command.at : null].flatMap((time) => time ?? []);
+  return !fine.some((time) => Date.parse(time) - Date.parse(error.at) >= errorMs);
 }
 
 /** Of the others, `observed_at` is when they could not be read. */

@@ -6,11 +6,13 @@ const channels = [
   { channel: 'meter', driver: 'mqtt' },
   { channel: 'derived', driver: 'virtual' },
 ] as const;
+const written = { value: 1, written: 1, by: { kind: 'rule', id: '1' } };
 const point = (channel: string, quality: 'good' | 'missing' | 'bad', failed = false, kind = 'measurement' as Kind) => ({
   point_type: kind,
   channel,
   quality,
   observed_at: '2026-01-01T00:09:59.999Z',
+  last_command: null,
   last_error: failed ? { code: 'offline', message: 'no answer', at: '2026-01-01T00:00:00.000Z' } : null,
 });
 
@@ -34,4 +36,8 @@ test('an error of ten minutes ago of a point that is good is over', () => {
   const bad = { ...over, quality: 'bad' as const };
   const unread = { ...failed, observed_at: null };
   expect(troubledPoints([bad, unread], channels)).toEqual([bad, unread]);
+  // A point that cannot be read has its next command.
+  const command = (result: 'written' | 'failed') => ({ ...written, result, at: '2026-01-01T00:10:00.000Z' });
+  const again = { ...unread, last_command: command('failed') };
+  expect(troubledPoints([{ ...unread, last_command: command('written') }, again], channels)).toEqual([again]);
 });

@@ -3,7 +3,7 @@ import type { ChannelView } from '../devices/device-queries.ts';
 import type { PointEntry } from '../points/point-queries.ts';
 import { hasError, isGood } from '../points/point-words.ts';
 
-type Judged = Pick<PointEntry, 'point_type' | 'channel' | 'quality' | 'observed_at' | 'last_error'>;
+type Judged = Pick<PointEntry, 'point_type' | 'channel' | 'quality' | 'observed_at' | 'last_error' | 'last_command'>;
 
 /**
  * A virtual point has no value until a rule writes it, and an action point that cannot be read has none until its first command: nothing
