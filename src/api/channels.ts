@@ -16,6 +16,8 @@ const scanCountMaximum = 1000;
 const channelEntry = strict({
   channel: Type.String(),
   driver: Type.String(),
+  /** Setpoint asks the device for its values: its channel can be traced and scanned. */
+  polled: Type.Boolean(),
   state: Type.Enum(['online', 'refusing', 'offline']),
   points: Type.Integer(),
   last_reading_at: nullable(moment),

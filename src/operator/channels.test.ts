@@ -22,6 +22,7 @@ test('[points §8.5] the newest reading, the newest error with its point, and wh
     {
       channel: 'derived',
       driver: 'virtual',
+      polled: false,
       state: 'refusing',
       points: 4,
       last_reading_at: '1970-01-01T00:00:08.500Z',

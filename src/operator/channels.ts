@@ -4,6 +4,7 @@ import type { ChannelTraffic, PointError } from '../devices/device-channel.ts';
 import type { ChannelState } from '../devices/device-layer.ts';
 import { valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';
+import { protocolOf } from '../site/protocol/index.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 
 /** The device layer's state of the channels; the lists are empty on a standby. */
@@ -27,6 +28,7 @@ export function channelEntries(
     return {
       channel: id,
       driver,
+      polled: protocolOf(driver).polled === true,
       state:
         states.find((known) => known.id === id)?.state ?? (sample?.online[position] === true ? 'online' : 'offline'),
       points: points.length,

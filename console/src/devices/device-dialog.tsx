@@ -9,23 +9,19 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { deviceWords } from '../strings/devices.ts';
 import { AddPoints } from './add-points.tsx';
-import { type ScannedChannel, type TracedChannel, useScan, useTrace } from './device-queries.ts';
+import { type ChannelView, type ScannedChannel, type TracedChannel, useScan, useTrace } from './device-queries.ts';
 import styles from './devices.module.css';
 import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-places.ts';
 
 const words = deviceWords;
 
-/** Drivers that send requests, so that their channels can be traced and scanned. */
-const askingDrivers: readonly string[] = ['modbus-tcp', 'sunspec'];
-
 interface DialogParts {
-  readonly channel: string;
-  readonly driver: string;
+  readonly channel: Pick<ChannelView, 'channel' | 'driver' | 'polled'>;
   readonly onClose: () => void;
 }
 
-export function DeviceDialog({ channel, driver, onClose }: DialogParts) {
-  if (askingDrivers.includes(driver)) return <AskedDevice channel={channel} onClose={onClose} />;
+export function DeviceDialog({ channel: { channel, driver, polled }, onClose }: DialogParts) {
+  if (polled) return <AskedDevice channel={channel} onClose={onClose} />;
   return (
     <Modal opened onClose={onClose} title={channel} size="xl" closeButtonProps={{ 'aria-label': words.close }}>
       <Text size="sm">{words.trace.never(driver)}</Text>
@@ -33,7 +29,7 @@ export function DeviceDialog({ channel, driver, onClose }: DialogParts) {
   );
 }
 
-function AskedDevice({ channel, onClose }: Omit<DialogParts, 'driver'>) {
+function AskedDevice({ channel, onClose }: { channel: string; onClose: () => void }) {
   const session = useSession();
   const mayScan = session.status !== 'out' && mayManage(session.facts.role);
   const trace = useTrace(channel);

@@ -52,9 +52,7 @@ export function DevicesPage() {
           </tbody>
         </table>
       )}
-      {looked !== null && (
-        <DeviceDialog channel={looked.channel} driver={looked.driver} onClose={() => setLooked(null)} />
-      )}
+      {looked !== null && <DeviceDialog channel={looked} onClose={() => setLooked(null)} />}
     </div>
   );
 }
