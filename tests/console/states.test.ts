@@ -1,13 +1,13 @@
 /// <reference lib="dom" />
 /** Failures are shown as they are, and no input is lost: conflict, reload, expiry, a dead service. */
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import { ownPort } from '../../src/testing/own-port.ts';
 import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
-import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
+import { chromiumPath, demoFolders, demoRules, installRules, launch, startDemo, visit } from './browser.ts';
 import { confirm, openRule, saveWithWarnings, selectNode, untilText } from './steps.ts';
 
 describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
@@ -233,6 +233,38 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByRole('button', { name: 'Undo' }).click();
     expect(await priority(page).inputValue()).toBe('41');
     await page.getByRole('button', { name: 'Redo' }).click();
+    await context.close();
+  });
+
+  test('a file of rules is shown before it is imported, and a rule that is refused leaves nothing behind', async () => {
+    const { page, context } = await visit(browser, service, { hash: '/rules' });
+    const listed = async () =>
+      ((await service.read('/rules')).body['data'] as unknown as { list: { id: number; name: string }[] }).list;
+    const names = async (): Promise<string[]> => (await listed()).map(({ name }) => name).toSorted();
+    onTestFinished(async () => {
+      for (const { id } of await listed()) if (!ids.includes(id)) await service.command('DELETE', `/rules/${id}`);
+    });
+    const peak = demoRules().find(({ name }) => name === 'Peak shaving');
+    const bad = JSON.parse(JSON.stringify(peak).replaceAll('"instance":2', '"instance":77')) as object;
+    const rules = [{ ...peak, name: 'A copy' }, { ...bad, name: 'A bad one' }, peak];
+    const file = (text: string) => ({ name: 'rules.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+    const choose = (text: string) => page.locator('input[type=file]').setInputFiles(file(text));
+    const dialog = page.getByRole('dialog', { name: 'Import rules' });
+    await page.getByRole('button', { name: 'Import', exact: true }).waitFor();
+    const before = await names();
+    await choose('{"schema":"svc.rules.v1","rules":[]}');
+    await dialog.getByText('The file contains no rules.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    await choose(JSON.stringify({ schema: 'svc.rules.v1', rules }));
+    await untilText(dialog, /Creates 3 rules, disabled[\s\S]*A copy\nA bad one\n.*\(a rule of this name exists\)/);
+    expect(await names()).toEqual(before);
+    await dialog.getByRole('button', { name: 'Import 3 rules' }).click();
+    await untilText(dialog, /One rule was not imported:\s+A bad one: .*no measurement point 1 of instance 77/);
+    expect(await names()).toEqual([...before, 'A copy', peak?.name].toSorted());
+    await dialog.getByText('Close', { exact: true }).click();
+    await page.locator('tr', { hasText: 'A copy' }).getByText('Disabled').first().waitFor();
     await context.close();
   });
 

@@ -24,6 +24,7 @@ export function readRuleFile(text: string): FileRule[] {
     throw new Error(words.notJson(error instanceof JsonError ? error.message : ''), { cause: error });
   }
   if (!isObject(value) || value['schema'] !== schema || !Array.isArray(value['rules'])) throw new Error(words.notRules);
+  if (value['rules'].length === 0) throw new Error(words.empty);
   if (value['rules'].length > rulesMax) throw new Error(words.tooMany(rulesMax));
   return value['rules'].map((rule: unknown, index) => readRule(rule, index + 1));
 }

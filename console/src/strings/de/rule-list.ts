@@ -39,7 +39,18 @@ export const ruleListWords: typeof english = {
   importDialog: {
     title: 'Regeln importieren',
     done: (n) => (n === 1 ? 'Eine Regel importiert. Sie ist inaktiv.' : `${n} Regeln importiert. Sie sind inaktiv.`),
-    imported: 'importiert, inaktiv',
+    lead: (n) =>
+      n === 1
+        ? 'Legt eine Regel an, inaktiv und mit neuer Nummer:'
+        : `Legt ${n} Regeln an, inaktiv und mit neuen Nummern:`,
+    sameName: (name) => `${name} (eine Regel dieses Namens gibt es schon)`,
+    more: (n) => `und ${n} weitere`,
+    submit: (n) => (n === 1 ? 'Regel importieren' : `${n} Regeln importieren`),
+    progress: (tried, all) => `${tried} von ${all}`,
+    stop: 'Anhalten',
+    refused: (n) => (n === 1 ? 'Eine Regel wurde nicht importiert:' : `${n} Regeln wurden nicht importiert:`),
+    left: 'Die leere Regel ließ sich nicht entfernen.',
+    empty: 'Die Datei enthält keine Regeln.',
     notJson: (why) => `Die Datei ${why === '' ? 'kann nicht gelesen werden' : why}.`,
     notRules: 'Die Datei enthält keine Regeln. Erwartet wird {"schema":"svc.rules.v1","rules":[…]}.',
     tooMany: (max) => `Die Datei hat mehr als ${max} Regeln.`,

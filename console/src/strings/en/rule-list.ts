@@ -32,7 +32,16 @@ export const ruleListWords = {
   importDialog: {
     title: 'Import rules',
     done: (n: number) => (n === 1 ? 'Imported one rule. It is disabled.' : `Imported ${n} rules. They are disabled.`),
-    imported: 'imported, disabled',
+    lead: (n: number) =>
+      n === 1 ? 'Creates one rule, disabled and with a new id:' : `Creates ${n} rules, disabled and with new ids:`,
+    sameName: (name: string) => `${name} (a rule of this name exists)`,
+    more: (n: number) => `and ${n} more`,
+    submit: (n: number) => (n === 1 ? 'Import the rule' : `Import ${n} rules`),
+    progress: (tried: number, all: number) => `${tried} of ${all}`,
+    stop: 'Stop',
+    refused: (n: number) => (n === 1 ? 'One rule was not imported:' : `${n} rules were not imported:`),
+    left: 'The empty rule could not be removed.',
+    empty: 'The file contains no rules.',
     notJson: (why: string) => `The file ${why === '' ? 'cannot be read' : why}.`,
     notRules: 'The file does not contain rules. Expected {"schema":"svc.rules.v1","rules":[…]}.',
     tooMany: (max: number) => `The file has more than ${max} rules.`,
