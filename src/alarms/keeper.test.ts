@@ -262,7 +262,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(described()).toMatchObject({ ...now, state: 'active-unacknowledged', count: 1 });
     expect(told).toEqual(['Tank nearly full']);
     expect(await keeper.acknowledge('level-high', ada)).toMatchObject(now);
-    // On a process that only reads what another one stored, too.
+    // The same on a process that only reads what another one stored.
     const standby = create({ sources: () => changed, controls: () => false, shared: true });
     await standby.open();
     await standby.look();

@@ -169,7 +169,7 @@ class OpenChannel implements DeviceChannel {
     this.#unread(gone.map(({ index }) => index));
   }
 
-  /** What was read of these points counts no more. */
+  /** The last readings of these points no longer count. */
   #unread(indexes: readonly number[]): void {
     for (const index of indexes) this.#texts.delete(index);
     this.#writer.publish(indexes.map((index) => ({ index, value: Number.NaN, quality: quality.bad })));

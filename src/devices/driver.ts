@@ -60,7 +60,8 @@ export interface ScanAnswer {
 
 /** Why a device did not do what it was asked: the exception of the device, or what happened to the connection. */
 export interface DriverFailure {
-  readonly code: 'refused' | 'no-answer' | 'not-encodable' | 'unreadable';
+  /** `ignored`: a message came and does not count; that is over with the next one that does. */
+  readonly code: 'refused' | 'no-answer' | 'not-encodable' | 'unreadable' | 'ignored';
   readonly message: string;
 }
 

@@ -55,7 +55,7 @@ function countsOf(traffic: ChannelTraffic | undefined) {
   return { read, unread, sent, failed, dropped };
 }
 
-/** A standby knows of points alone: of those that are not bad, when they were observed. A bad one says when it could not be read. */
+/** A standby has no counters, but the points: a bad one was observed when it could not be read, any other when it was. */
 function lastReadingAt(
   traffic: ChannelTraffic | undefined,
   points: readonly SitePoint[],

@@ -27,12 +27,13 @@ export function hasError({
   last_command: command,
   observed_at: at,
 }: Pick<PointEntry, 'last_error' | 'last_command' | 'observed_at'>): boolean {
-  if (error === null) return false;
+  // A message that was ignored is why there was no value, and is over when there is one.
+  if (error === null || error.code === 'ignored') return false;
   const fine = [at, command?.result === 'written' ? command.at : null].flatMap((time) => time ?? []);
   return !fine.some((time) => Date.parse(time) - Date.parse(error.at) >= errorMs);
 }
 
-/** Of the others, `observed_at` is when they could not be read. */
+/** Whether `observed_at` is when the point was read; for a bad or offline one it is when that failed. */
 export function wasRead({ quality }: Pick<PointEntry, 'quality'>): boolean {
   return quality !== 'bad' && quality !== 'offline';
 }

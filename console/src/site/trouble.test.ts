@@ -16,7 +16,7 @@ const point = (channel: string, quality: 'good' | 'missing' | 'bad', failed = fa
   last_error: failed ? { code: 'offline', message: 'no answer', at: '2026-01-01T00:00:00.000Z' } : null,
 });
 
-test('a point that is not good is listed, but none that only a rule or a command gives a value', () => {
+test('a point that is not good is listed, unless it waits for its first write', () => {
   const unread = point('meter', 'missing');
   const unwritten = point('derived', 'missing');
   const [bad, failed, good] = [point('derived', 'bad'), point('meter', 'good', true), point('meter', 'good')];
@@ -28,11 +28,18 @@ test('a point that is not good is listed, but none that only a rule or a command
   expect(troubledPoints(all, undefined)).toEqual([bad, failed, refused]);
 });
 
-test('an error of ten minutes ago of a point that is good is over', () => {
+test('an error of a good point is over after ten minutes', () => {
   const failed = point('meter', 'good', true);
   expect(troubledPoints([failed], channels)).toEqual([failed]);
   const over = { ...failed, observed_at: '2026-01-01T00:10:00.000Z' };
   expect(troubledPoints([over], channels)).toEqual([]);
+  const ignored = {
+    ...failed,
+    last_error: { ...failed.last_error, code: 'ignored', message: '', at: failed.observed_at },
+  };
+  expect(troubledPoints([ignored], channels)).toEqual([]);
+  const waiting = { ...ignored, quality: 'bad' as const };
+  expect(troubledPoints([waiting], channels)).toEqual([waiting]);
   const bad = { ...over, quality: 'bad' as const };
   const unread = { ...failed, observed_at: null };
   expect(troubledPoints([bad, unread], channels)).toEqual([bad, unread]);

@@ -195,7 +195,7 @@ describe('[points §3.1] modbus-tcp', () => {
     await device.stop();
     await offline();
     expect(devices.value(0)).toBeNull();
-    // What could not be read is no reading.
+    // A failed read is not a reading.
     const { read, lastReadMs } = await traffic();
     await expect.poll(async () => (await traffic()).unread).toBeGreaterThan(50);
     expect(await traffic()).toMatchObject({ read, lastReadMs });

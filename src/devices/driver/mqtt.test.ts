@@ -125,6 +125,7 @@ describe('[points §3.2] mqtt', () => {
       .toEqual([
         [brief, 'only a retained message has come, of unknown age; `retained: accept` in the address takes it'],
       ]);
+    expect(await devices.layer.errors()).toMatchObject([{ code: 'ignored' }]);
     expect(devices.value(brief)).toBeNull();
   });
 

@@ -187,8 +187,8 @@ class MqttDriver implements Driver {
     const places = this.#subscriptions.get(topic) ?? [];
     const readings = places.flatMap((place): RawReading[] => {
       const { index } = place;
-      if (!this.#isThere(place)) return this.#unread([index], 'no-answer', absent);
-      if (isRetained && !place.acceptsRetained) return this.#unread([index], 'unreadable', tooOld);
+      if (!this.#isThere(place)) return this.#unread([index], 'ignored', absent);
+      if (isRetained && !place.acceptsRetained) return this.#unread([index], 'ignored', tooOld);
       if (payload.length > bytesMax)
         return this.#unread(
           [index],
