@@ -12,7 +12,7 @@ const rulesPerPeriod = 1000;
 const variablesPeriodMs = 2000;
 /** What others may change while a page shows it. */
 export const othersPeriodMs = 5000;
-/** Points of a site that is asked for in one period. */
+/** A site with more points is asked for less often. */
 const sitePointsPerPeriod = 2000;
 const retryDelayMs = 1000;
 const retriesMax = 2;
