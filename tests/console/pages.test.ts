@@ -120,7 +120,15 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     },
     { name: 'actuator', hash: '/points/4:action:1', ready: (page) => page.getByText('Held by, last').waitFor() },
     { name: 'devices', hash: '/devices', ready: (page) => page.locator('[data-channel="plant"]').waitFor() },
-    { name: 'alarms', hash: '/alarms', ready: (page) => page.locator('[data-alarm="override-active"]').waitFor() },
+    {
+      name: 'alarms',
+      hash: '/alarms',
+      ready: async (page) => {
+        await page.locator('[data-alarm="override-active"]').waitFor();
+        await page.getByText('All', { exact: true }).click();
+        await page.locator('[data-compared]').first().waitFor();
+      },
+    },
     { name: 'rules', hash: '/rules', ready: (page) => page.getByText('Acted').first().waitFor() },
     {
       name: 'rule',
