@@ -125,7 +125,7 @@ function AlarmRow({ alarm, point, place, onShelve }: RowParts) {
         {alarm.threshold !== null && point !== undefined && <Compared threshold={alarm.threshold} point={point} />}
         {alarm.message !== null && <div className={classes['soft']}>{alarm.message}</div>}
       </td>
-      <td>{words.priority[alarm.priority]}</td>
+      <td className={table['short']}>{words.priority[alarm.priority]}</td>
       <td>
         <Tag tone={stateTone(alarm)}>{words.state[alarm.state]}</Tag>{' '}
         {alarm.first_out && conditionHolds(alarm) && (
