@@ -88,18 +88,18 @@ export interface TestService {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** One for all services with the same roles: they describe the same operations, and compiling their schemas takes a second. */
+/** One for all services of a program and its roles: they describe the same operations, and compiling their schemas takes a second. */
 const checks = new Map<string, Promise<AnswerCheck>>();
 
-function checkOf(base: string, roles: string): Promise<AnswerCheck> {
-  const known = checks.get(roles);
+function checkOf(base: string, kind: string): Promise<AnswerCheck> {
+  const known = checks.get(kind);
   if (known !== undefined) return known;
   const made = fetch(`${base}/openapi.json`)
     .then((answer) => answer.json())
     .then((description) => createAnswerCheck(description as Described));
-  checks.set(roles, made);
+  checks.set(kind, made);
   // The service ended meanwhile: ask the next one.
-  made.catch(() => void checks.delete(roles));
+  made.catch(() => void checks.delete(kind));
   return made;
 }
 
@@ -148,7 +148,7 @@ export async function startTestService(
     });
     const answer = await response.text();
     const type = response.headers.get('content-type');
-    const fault = (await checkOf(base, more['SVC_ROLES'] ?? '')).faultOf({
+    const fault = (await checkOf(base, `${program} ${more['SVC_ROLES'] ?? ''}`)).faultOf({
       method,
       path,
       status: response.status,
