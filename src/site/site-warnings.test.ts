@@ -52,26 +52,35 @@ test.each([
 });
 
 test.each([
-  ['above 100', 'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad'],
+  [
+    'above 100',
+    'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad; change the threshold or the range',
+  ],
   ['above 99.9', null],
-  ['below 0', 'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad'],
+  [
+    'below 0',
+    'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad; change the threshold or the range',
+  ],
   ['below 0.1', null],
-  ['equals 101', 'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad'],
+  [
+    'equals 101',
+    'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad; change the threshold or the range',
+  ],
   ['equals 100', null],
   ['above 90, deadband 90', null],
   [
     'above 90, deadband 91',
-    'never clears with a deadband of 91: a value of 1:measurement:1 (tank level) outside 0..100 is bad',
+    'never clears with a deadband of 91: a value of 1:measurement:1 (tank level) outside 0..100 is bad; reduce the deadband',
   ],
   ['below 10, deadband 90', null],
   [
     'below 10, deadband 91',
-    'never clears with a deadband of 91: a value of 1:measurement:1 (tank level) outside 0..100 is bad',
+    'never clears with a deadband of 91: a value of 1:measurement:1 (tank level) outside 0..100 is bad; reduce the deadband',
   ],
   ['equals 0, deadband 99', null],
   [
     'equals 0, deadband 100',
-    'never clears with a deadband of 100: a value of 1:measurement:1 (tank level) outside 0..100 is bad',
+    'never clears with a deadband of 100: a value of 1:measurement:1 (tank level) outside 0..100 is bad; reduce the deadband',
   ],
 ])('[alarms §2.1] an alarm %s of a point from 0 to 100: %s', (threshold, warning) => {
   const text = threshold.replaceAll(/(\w+) ([\d.]+)/g, '$1: $2');
@@ -81,11 +90,11 @@ test.each([
 test('[alarms §2.1] an alarm of a point without a range, with one bound, of an action point, and of text', () => {
   expect(siteWarnings(withAlarm('2', 'above: 1e9, deadband: 1e12'))).toEqual([]);
   expect(siteWarnings(withAlarm('3', 'above: 5'))).toEqual([
-    'alarm a is never raised: a value of 1:measurement:3 (tank inflow) outside ..5 is bad',
+    'alarm a is never raised: a value of 1:measurement:3 (tank inflow) outside ..5 is bad; change the threshold or the range',
   ]);
   expect(siteWarnings(withAlarm('1, point_type: action', 'above: 100'))).toEqual([]);
   expect(siteWarnings(withAlarm('4', 'equals: 1'))).toEqual([
-    'alarm a is never raised: 1:measurement:4 (tank mode) holds text',
+    'alarm a is never raised: 1:measurement:4 (tank mode) holds text; choose a point that holds a number',
   ]);
 });
 

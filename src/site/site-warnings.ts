@@ -37,7 +37,8 @@ function sharedPlaces({ points, channels }: WarnedSite, label: Label): Set<strin
 function alarmWarnings({ id, index, threshold }: SiteAlarm, { points }: WarnedSite, label: Label): string[] {
   const point = points[index];
   if (point === undefined) return [];
-  if (point.isText) return [`alarm ${id} is never raised: ${label(point)} holds text`];
+  if (point.isText)
+    return [`alarm ${id} is never raised: ${label(point)} holds text; choose a point that holds a number`];
   // The range of an action point bounds what is written, not what is read.
   if (point.kind === 'action') return [];
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = point;
@@ -45,9 +46,9 @@ function alarmWarnings({ id, index, threshold }: SiteAlarm, { points }: WarnedSi
   const range = `a value of ${label(point)} outside ${rangeText(min, max)} is bad`;
   const [low, high] = [edge - deadband, edge + deadband];
   const canRaise = { above: max > edge, below: min < edge, equals: edge >= min && edge <= max }[kind];
-  if (!canRaise) return [`alarm ${id} is never raised: ${range}`];
+  if (!canRaise) return [`alarm ${id} is never raised: ${range}; change the threshold or the range`];
   const canClear = { above: min <= low, below: max >= high, equals: min < low || max > high }[kind];
-  return canClear ? [] : [`alarm ${id} never clears with a deadband of ${deadband}: ${range}`];
+  return canClear ? [] : [`alarm ${id} never clears with a deadband of ${deadband}: ${range}; reduce the deadband`];
 }
 
 function rangeText(min: number, max: number): string {

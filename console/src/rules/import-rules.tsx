@@ -62,7 +62,7 @@ function ImportDialog({ file, onClose }: { file: File; onClose: () => void }) {
     mutationFn: (rules: readonly FileRule[]) => importAll(rules, { stopped: () => stopped.current, tried: setTried }),
     onSuccess: ({ imported, refused }) => {
       void queryClient.invalidateQueries({ queryKey: ['rules'] });
-      announce(words.done(imported));
+      if (imported > 0) announce(words.done(imported));
       if (refused.length === 0 && !stopped.current) onClose();
     },
   });
@@ -151,16 +151,18 @@ async function importAll(rules: readonly FileRule[], { stopped, tried }: Course)
   return { imported, refused };
 }
 
+/** Once a rule is created it gets its content or is removed, also when the person has stopped the import. */
 async function importOne({ name, description, ...content }: FileRule, stopped: () => boolean): Promise<string | null> {
+  const begun = (): boolean => false;
   try {
     const body = { name, ...(description === null || description === '' ? {} : { description }) };
     const made = await patiently(() => call(automation.create, { body, confirmed: true }), stopped);
     const params = { id: String(made.data.data.id) };
     try {
-      await patiently(() => call(automation.update, { params, body: content, confirmed: true }), stopped);
+      await patiently(() => call(automation.update, { params, body: content, confirmed: true }), begun);
       return null;
     } catch (error) {
-      const removed = await patiently(() => call(automation.remove, { params, confirmed: true }), stopped).catch(
+      const removed = await patiently(() => call(automation.remove, { params, confirmed: true }), begun).catch(
         () => null,
       );
       return removed === null ? `${failureText(error)} ${words.left}` : failureText(error);
