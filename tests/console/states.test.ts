@@ -268,6 +268,50 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test('an import waits when the service takes no more changes, and is stopped after a whole rule', async () => {
+    const { page, context } = await visit(browser, service, { hash: '/rules' });
+    const peak = demoRules().find(({ name }) => name === 'Peak shaving');
+    const made = async () => {
+      const { list } = (await service.read('/rules')).body['data'] as unknown as { list: { id: number }[] };
+      return list.map(({ id }) => id).filter((id) => !ids.includes(id));
+    };
+    onTestFinished(async () => {
+      for (const id of await made()) await service.command('DELETE', `/rules/${id}`);
+    });
+    let asked = 0;
+    let release = (): void => undefined;
+    const stopped = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/rules/*', async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue();
+      asked++;
+      await stopped;
+      const error = {
+        code: 'rate-limited',
+        message: 'wait',
+        correlationId: 'c',
+        retryable: true,
+        retryAfterMs: 50,
+        details: {},
+      };
+      return asked === 1 ? route.fulfill({ status: 429, json: { error } }) : route.continue();
+    });
+    await page.getByRole('button', { name: 'Import', exact: true }).waitFor();
+    const text = JSON.stringify({ schema: 'svc.rules.v1', rules: [peak, peak, peak] });
+    const file = { name: 'three.json', mimeType: 'application/json', buffer: Buffer.from(text) };
+    await page.locator('input[type=file]').setInputFiles(file);
+    await page.getByRole('button', { name: 'Import 3 rules' }).click();
+    await expect.poll(() => asked).toBe(1);
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+    release();
+    await page.getByText('Imported one rule. It is disabled.').waitFor();
+    const [first, ...others] = await made();
+    expect([asked, others]).toEqual([2, []]);
+    expect((await service.read(`/rules/${first}`)).body['data']?.['flow_json']).toMatchObject(
+      peak?.['flow_json'] ?? {},
+    );
+    await context.close();
+  });
+
   test('a refusal of the service is shown at the field, and nothing is stored', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[1]);
