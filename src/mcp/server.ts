@@ -29,6 +29,10 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** The longest change, in characters, that a user is asked about. The question shows all of it, so a longer change is refused. */
 const elicitedTextMax = 20_000;
+/** How long a user has to answer. */
+const elicitationMinutes = 5;
+const msPerMinute = 60_000;
+const timedOut: number = ErrorCode.RequestTimeout;
 
 export function createToolServer({ client, allowWrite, version }: ToolServerParts): Server {
   const tools = new Map(toolsOf(operations, allowWrite).map((tool) => [tool.name, tool]));
@@ -111,22 +115,30 @@ async function call(
  * confirmed, otherwise the reason why not.
  */
 async function whyNot(server: Server, tool: Tool, given: Arguments, signal: AbortSignal): Promise<string | null> {
-  if (server.getClientCapabilities()?.elicitation === undefined) return null;
+  // A client that can only open addresses shows no question.
+  if (server.getClientCapabilities()?.elicitation?.form === undefined) return null;
   const what = JSON.stringify(without(given, 'confirmed'));
   if (what.length > elicitedTextMax)
     return `the person must see the whole change, and this one has ${what.length} characters of at most ${elicitedTextMax}; make it in the console or with \`setpoint\``;
-  const { action, content } = await server.elicitInput(
-    {
-      message: `${tool.capability.summary}? ${what}`,
-      requestedSchema: {
-        type: 'object',
-        properties: { agreed: { type: 'boolean', title: 'Do it', description: 'This changes the site.' } },
-        required: ['agreed'],
+  try {
+    const { action, content } = await server.elicitInput(
+      {
+        message: `${tool.capability.summary}? ${what}`,
+        requestedSchema: {
+          type: 'object',
+          properties: { agreed: { type: 'boolean', title: 'Do it', description: 'This changes the site.' } },
+          required: ['agreed'],
+        },
       },
-    },
-    { signal },
-  );
-  return action === 'accept' && content?.['agreed'] === true ? null : 'the person did not agree to this change';
+      { signal, timeout: elicitationMinutes * msPerMinute },
+    );
+    return action === 'accept' && content?.['agreed'] === true ? null : 'the person did not agree to this change';
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    return error.code === timedOut
+      ? `the person did not answer within ${elicitationMinutes} minutes`
+      : `the person could not be asked: ${error.message.slice(0, 200)}`;
+  }
 }
 
 /** The client sends the confirmation. An operation confirmed by the header alone has no body when no member is left. */
