@@ -42,12 +42,12 @@ export async function extendsTree(
   if (before.size > after.size) return false;
   if (before.size === after.size) return proof.length === 0 && sameBytes(before.root, after.root);
   if (before.size === 0) return proof.length === 0;
-  const isPower = Number.isInteger(Math.log2(before.size));
-  const [first, ...others] = isPower ? [before.root, ...proof] : proof;
-  if (first === undefined) return false;
   let place = before.size - 1;
   let last = after.size - 1;
   while (isOdd(place)) [place, last] = [half(place), half(last)];
+  // A size that is a power of two is one complete subtree, and the proof leaves its root out.
+  const [first, ...others] = place === 0 ? [before.root, ...proof] : proof;
+  if (first === undefined) return false;
   let old = first;
   let renewed = first;
   for (const other of others) {

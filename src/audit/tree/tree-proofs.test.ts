@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { extendsTree, includes } from '../../transparency/merkle-proof.ts';
 import { nodeCryptography } from '../../transparency/signing.ts';
 import { TreeFront } from './tree-front.ts';
-import { GrowingTree, leafHash, rootOver } from './tree-hash.ts';
+import { GrowingTree, leafHash, nodeHash, rootOver } from './tree-hash.ts';
 import { type ReadTile, TreeProofs, tileWidth } from './tree-proofs.ts';
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest();
@@ -120,6 +120,16 @@ describe('the audit tree', () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  test('[audit §9] sizes beside a power of two are told from it, up to the largest', async () => {
+    const [left, own, next] = [leafHash('aa'), leafHash('bb'), leafHash('cc')];
+    for (const exponent of [10, 48, 52]) {
+      const before = { size: 2 ** exponent + 1, root: nodeHash(left, own) };
+      const after = { size: before.size + 1, root: nodeHash(left, nodeHash(own, next)) };
+      expect(await extendsTree(before, after, [own, next, left], nodeCryptography)).toBe(true);
+      expect(await extendsTree(before, after, [next, left], nodeCryptography)).toBe(false);
+    }
   });
 
   test('[audit §9] a tree extends each of its prefixes, and no other', async () => {
