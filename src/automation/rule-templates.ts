@@ -15,6 +15,7 @@ import {
   type RuleTemplate,
   type TemplateOrigin,
 } from '../rules/template/template.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
 import { type AutomationParts, actOf, etag, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { compared } from './rule-comparison.ts';
 import { deriveSteps } from './rule-document.ts';
@@ -100,42 +101,59 @@ async function ofRule(parts: AutomationParts, id: number): Promise<RuleTemplate>
 
 /** Throws one Fault `invalid-input` for the first argument that does not fit. */
 function checkArguments(
-  parts: AutomationParts,
+  catalogue: SiteCatalogue,
   template: RuleTemplate,
   points: PointArguments,
   numbers: NumberArguments,
 ): void {
-  const refuse = (path: string, message: string): never => {
-    throw new Fault('invalid-input', `body /${path}: ${message}`);
-  };
-  const catalogue = parts.catalogue();
+  checkPoints(catalogue, template, points);
+  checkNumbers(template, numbers);
+}
+
+function refuse(path: string, message: string): never {
+  throw new Fault('invalid-input', `body /${path}: ${message}`);
+}
+
+function checkPoints(catalogue: SiteCatalogue, template: RuleTemplate, points: PointArguments): void {
   for (const name of Object.keys(points))
     if (!template.points.some((known) => known.name === name))
       refuse(`points/${name}`, 'is not a parameter of the template');
-  for (const name of Object.keys(numbers))
-    if (!template.numbers.some((known) => known.name === name))
-      refuse(`numbers/${name}`, 'is not a parameter of the template');
+  const used = new Map<number, string>();
   for (const { name, about, point_type: kind, unit } of template.points) {
     const ref = points[name];
     if (ref === undefined) return refuse(`points/${name}`, `choose a point: ${about}`);
     const facts = catalogue.point(ref);
     if (facts === undefined)
-      refuse(`points/${name}`, `the site has no ${ref.point_type} point ${ref.instance}:${ref.point}`);
+      return refuse(`points/${name}`, `the site has no ${ref.point_type} point ${ref.instance}:${ref.point}`);
     if (ref.point_type !== kind) refuse(`points/${name}`, `must be an ${kind} point`.replace('an m', 'a m'));
-    if (unit !== null && facts?.unit !== unit)
-      refuse(`points/${name}`, `its unit is ${facts?.unit ?? ''}; the template takes ${unit}`);
+    if (unit !== null && facts.unit !== unit)
+      refuse(`points/${name}`, `its unit is ${facts.unit}; the template takes ${unit}`);
+    const other = used.get(facts.index);
+    if (other !== undefined) refuse(`points/${name}`, `choose another point: ${facts.name} is given for ${other}`);
+    used.set(facts.index, name);
   }
+}
+
+function checkNumbers(template: RuleTemplate, numbers: NumberArguments): void {
+  for (const name of Object.keys(numbers))
+    if (!template.numbers.some((known) => known.name === name))
+      refuse(`numbers/${name}`, 'is not a parameter of the template');
   for (const { name, min, max } of template.numbers) {
     const value = numbers[name];
     if (value === undefined) continue;
     if (min !== null && value < min) refuse(`numbers/${name}`, `must be at least ${min}`);
     if (max !== null && value > max) refuse(`numbers/${name}`, `must be at most ${max}`);
   }
+  const valueOf = (name: string) => numbers[name] ?? template.numbers.find((known) => known.name === name)?.default;
+  for (const [lower, upper] of template.ascending) {
+    const [least = -Infinity, most = Infinity] = [valueOf(lower), valueOf(upper)];
+    if (least > most) refuse(`numbers/${lower}`, `must be at most ${upper}, which is ${most}`);
+  }
 }
 
 /** The columns of the rule that the template makes. */
 async function made(parts: AutomationParts, template: RuleTemplate, points: PointArguments, numbers: NumberArguments) {
-  checkArguments(parts, template, points, numbers);
+  checkArguments(parts.catalogue(), template, points, numbers);
   const { description, priority, cooldown_ms, trigger_config, flow_json, tests } = instantiate(
     template,
     points,

@@ -14,10 +14,14 @@ instances:
     points:
       - { id: 1, name: soc, kind: measurement, unit: "%", channel: derived }
       - { id: 2, name: level, kind: measurement, unit: m, channel: derived }
+      - { id: 3, name: power, kind: measurement, unit: kW, channel: derived }
+      - { id: 4, name: pv, kind: measurement, unit: kW, channel: derived }
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -100, max: 100, channel: derived }
       - { id: 2, name: other, kind: action, unit: kW, min: -100, max: 100, channel: derived }
 `;
 const soc = { instance: 4, point_type: 'measurement', point: 1 };
+const power = { instance: 4, point_type: 'measurement', point: 3 };
+const pv = { instance: 4, point_type: 'measurement', point: 4 };
 const setpoint = { instance: 4, point_type: 'action', point: 1 };
 const other = { instance: 4, point_type: 'action', point: 2 };
 
@@ -99,8 +103,20 @@ describe.each(engines)('templates on %s', (engine) => {
       400,
       'body /numbers/nothing: is not a parameter of the template',
     ]);
+    const both = { load: power, pv: power, soc, setpoint };
+    expect(await refusal({ template: 'battery-self-consumption', points: both })).toEqual([
+      400,
+      'body /points/pv: choose another point: power is given for load',
+    ]);
+    const selfConsumption = (numbers: object) =>
+      refusal({ template: 'battery-self-consumption', points: { load: power, pv, soc, setpoint }, numbers });
+    const crossed = [400, 'body /numbers/soc_min: must be at most soc_max, which is 50'];
+    expect(await selfConsumption({ soc_min: 50.5, soc_max: 50 })).toEqual(crossed);
+    // Also where one of the two is the default, here 95.
+    expect((await selfConsumption({ soc_min: 95.5 }))[1]).toContain('which is 95');
+    expect(await selfConsumption({ soc_min: 50, soc_max: 50 })).toEqual([200, undefined]);
     expect((await refusal({ template: 'nothing-like-it' }))[0]).toBe(404);
-    expect((await service.read('/rules')).body['data']?.['total']).toBe(Number(before) + 1);
+    expect((await service.read('/rules')).body['data']?.['total']).toBe(Number(before) + 2);
   });
 
   test('[rules §13.2], [rules §13.4] a rule is a template, and what it made follows it with a difference that is shown first', async () => {

@@ -157,3 +157,24 @@ describe.each(packageTemplates)('[rules §13.3] $name', (template) => {
     if (hasBattery) for (const { value } of found?.soc ?? []) expect(value >= 0 && value <= 100).toBe(true);
   });
 });
+
+test('[rules §13.3] hours across midnight: charges from the evening to the morning, and at no hour when both are the same', () => {
+  const template = packageTemplates.find(({ name }) => name === 'battery-night-charge');
+  if (template === undefined) throw new Error('no such template');
+  /** Local hours of a winter day in which it charges. */
+  const hours = (from_hour: number, to_hour: number): number[] => {
+    const content = instantiate(template, pointsFor(template), { from_hour, to_hour });
+    const { compiled } = loaded(content);
+    const charges = (localHour: number): boolean => {
+      const at = new Date(Date.parse('2026-01-15T23:30:00Z') + localHour * 3_600_000).toISOString();
+      const given = [{ ...ref(4, 'measurement', 1), value: 40 }];
+      const then = { writes: [{ instance: 4, point: 1, value: -50 }] };
+      return runTest(compiled, { name: 'charges', at, given, then }, catalogue).passed;
+    };
+    return Array.from({ length: 24 }, (_, hour) => hour).filter(charges);
+  };
+  expect(hours(22, 6)).toEqual([0, 1, 2, 3, 4, 5, 22, 23]);
+  expect(hours(1, 5)).toEqual([1, 2, 3, 4]);
+  expect(hours(0, 24)).toHaveLength(24);
+  expect(hours(7, 7)).toEqual([]);
+});

@@ -3,23 +3,32 @@ import { expectedWrites, givenOf, templateFlow } from './flow-of-template.ts';
 import type { RuleTemplate } from './template.ts';
 
 const hour = { unit: 'h', min: 0, max: 24 } as const;
+const sameDay = 'hour >= from_hour && hour < to_hour';
+const acrossMidnight = 'from_hour > to_hour && (hour >= from_hour || hour < to_hour)';
 const at = (utcHour: number): string => `2000-01-01T${String(utcHour).padStart(2, '0')}:30:00.000Z`;
 
 export const batteryNightCharge: RuleTemplate = {
   name: 'battery-night-charge',
   title: 'Battery: charge by the clock',
-  about: 'Charges the battery with constant power between two hours of local time, up to a charge.',
-  version: 1,
+  about:
+    'Charges the battery with constant power between two hours of local time, also across midnight, up to a charge.',
+  version: 2,
   points: [
     { name: 'soc', about: 'state of charge', point_type: 'measurement', unit: '%' },
     { name: 'setpoint', about: 'battery power, positive discharges', point_type: 'action', unit: 'kW' },
   ],
   numbers: [
     { name: 'from_hour', about: 'local hour from which it charges', ...hour, default: 1 },
-    { name: 'to_hour', about: 'local hour until which it charges; later than from_hour', ...hour, default: 5 },
+    {
+      name: 'to_hour',
+      about: 'local hour until which it charges; of the next day if it is earlier',
+      ...hour,
+      default: 5,
+    },
     { name: 'power', about: 'charging power', unit: 'kW', min: 0, max: null, default: 50 },
     { name: 'soc_target', about: 'charge at which it stops', unit: '%', min: 0, max: 100, default: 80 },
   ],
+  ascending: [],
   content: (given) => ({
     description: 'Charges the battery between two hours of local time, up to a charge.',
     priority: 5,
@@ -33,7 +42,7 @@ export const batteryNightCharge: RuleTemplate = {
         {
           name: 'charge',
           label: 'Charge',
-          when: 'hour >= from_hour && hour < to_hour && soc < soc_target',
+          when: `(${sameDay} || ${acrossMidnight}) && soc < soc_target`,
           writes: [{ to: 'setpoint', value: '-power' }],
         },
       ],

@@ -19,6 +19,7 @@ export const batteryPeakShaving: RuleTemplate = {
     { name: 'power_max', about: 'most that the battery delivers', unit: 'kW', min: 0, max: null, default: 100 },
     { name: 'soc_min', about: 'state of charge below which it stays idle', unit: '%', min: 0, max: 100, default: 20 },
   ],
+  ascending: [],
   content: (given) => ({
     description: 'Discharges the battery to cover the power of the site above the limit, while it has charge.',
     priority: 20,

@@ -25,6 +25,7 @@ export const batterySelfConsumption: RuleTemplate = {
     { name: 'soc_min', about: 'charge below which it does not discharge', unit: '%', min: 0, max: 100, default: 10 },
     { name: 'soc_max', about: 'charge above which it does not charge', unit: '%', min: 0, max: 100, default: 95 },
   ],
+  ascending: [['soc_min', 'soc_max']],
   content: (given) => ({
     description: 'Charges the battery with PV surplus and covers the load from it otherwise.',
     priority: 10,

@@ -21,6 +21,7 @@ export const evLoadManagement: RuleTemplate = {
     { name: 'reserve', about: 'how much of it stays free', unit: 'kW', min: 0, max: null, default: 10 },
     { name: 'power_max', about: 'most that the chargers can take', unit: 'kW', min: 0, max: null, default: 100 },
   ],
+  ascending: [],
   content: (given) => ({
     description: 'Limits EV charging to the remaining capacity of the grid connection.',
     priority: 40,

@@ -21,6 +21,7 @@ export const evSurplusCharging: RuleTemplate = {
     { name: 'power_min', about: 'least that the chargers can take', unit: 'kW', min: 0, max: null, default: 4 },
     { name: 'power_max', about: 'most that the chargers can take', unit: 'kW', min: 0, max: null, default: 22 },
   ],
+  ascending: [['power_min', 'power_max']],
   content: (given) => ({
     description: 'Lets chargers take the PV surplus.',
     priority: 10,

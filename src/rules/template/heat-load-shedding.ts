@@ -15,6 +15,7 @@ export const heatLoadShedding: RuleTemplate = {
     { name: 'limit', about: 'import above which it is blocked', unit: 'kW', min: 0, max: null, default: 200 },
     { name: 'band', about: 'how far below the limit it is released', unit: 'kW', min: 0, max: null, default: 30 },
   ],
+  ascending: [],
   content: (given) => ({
     description: 'Blocks a heater while the site imports too much.',
     priority: 40,

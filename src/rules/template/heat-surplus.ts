@@ -17,6 +17,7 @@ export const heatSurplus: RuleTemplate = {
     { name: 'off_below', about: 'surplus below which it is blocked', unit: 'kW', min: null, max: null, default: 5 },
     { name: 'seconds', about: 'how long the surplus must last', unit: 's', min: 0, max: 3600, default: 300 },
   ],
+  ascending: [['off_below', 'on_above']],
   content: (given) => ({
     description: 'Releases a heater while PV has a surplus.',
     priority: 10,

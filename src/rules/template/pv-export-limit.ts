@@ -15,6 +15,7 @@ export const pvExportLimit: RuleTemplate = {
     { name: 'export_max', about: 'most that may be fed into the grid', unit: 'kW', min: 0, max: null, default: 50 },
     { name: 'pv_rated', about: 'rated power of PV', unit: 'kW', min: 0, max: null, default: 280 },
   ],
+  ascending: [],
   content: (given) => ({
     description: 'Keeps the power fed into the grid below a limit.',
     priority: 30,

@@ -34,6 +34,7 @@ export function ruleAsTemplate(source: TemplateSource, catalogue: SiteCatalogue)
     version: source.revision,
     points: points.map(({ name, about, point_type, unit }) => ({ name, about, point_type, unit })),
     numbers,
+    ascending: [],
     content(given) {
       const { description, priority, cooldown_ms } = source;
       const replace = <T>(value: T): T => replaced(value, byKey, given) as T;

@@ -50,6 +50,8 @@ export interface RuleTemplate {
   readonly version: number;
   readonly points: readonly PointParameter[];
   readonly numbers: readonly NumberParameter[];
+  /** Pairs of numbers of which the first must not be above the second, as the ends of a band. */
+  readonly ascending: readonly (readonly [string, string])[];
   readonly content: (given: Arguments) => TemplateContent;
 }
 
