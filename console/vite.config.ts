@@ -16,6 +16,28 @@ const operatorModules =
 const drawingModules = /console\/src\/(editor\/(canvas-view|edit-wires|edit-names)|parts\/(copy-text|file-save))\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
+/** The library of schemas registers twenty formats with their tables; the console decodes answers, whose schemas name few of them. */
+function usedFormats(): Plugin {
+  const schemas = join(import.meta.dirname, '..', 'src', 'api');
+  return {
+    name: 'used-formats',
+    apply: 'build',
+    transform(code, id) {
+      if (!id.replaceAll('\\', '/').endsWith('typebox/build/format/_registry.mjs')) return null;
+      const texts = readdirSync(schemas).map((file) => readFileSync(join(schemas, file), 'utf8'));
+      const used = new Set(
+        texts.flatMap((text) => [...text.matchAll(/\bformat: '([a-z-]+)'/g)].map(([, name]) => name)),
+      );
+      // The import of one that is not registered is dropped with it.
+      const kept = code.replaceAll(/formats\.set\('([a-z-]+)', \w+\);/g, (line: string, name: string) =>
+        used.has(name) ? line : '',
+      );
+      if (kept === code || used.size === 0) this.error('the registry of formats has another form');
+      return { code: kept, map: null };
+    },
+  };
+}
+
 function precompress(): Plugin {
   return {
     name: 'precompress',
@@ -61,7 +83,7 @@ function verifierPage(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), precompress(), verifierPage()],
+  plugins: [react(), usedFormats(), precompress(), verifierPage()],
   // Whatever environment it is built in.
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {
