@@ -329,7 +329,15 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await untilText(page.locator('form'), /a past time on a whole step of 15 min/);
     expect(await page.getByRole('button', { name: 'Run the forecast' }).isDisabled()).toBe(true);
     await page.getByLabel('Data up to').fill('2020-01-01 00:15');
-    await page.getByRole('button', { name: 'Run the forecast' }).click();
+    const run = page.getByRole('button', { name: 'Run the forecast' });
+    const steps = await page.getByLabel('Steps ahead').inputValue();
+    for (const odd of ['0', '1.5', '', String(Number(steps) + 1)]) {
+      await page.getByLabel('Steps ahead').fill(odd);
+      await expect.poll(() => run.isDisabled()).toBe(true);
+    }
+    await page.getByText(`Enter a whole number from 1 to ${steps}.`).waitFor();
+    await page.getByLabel('Steps ahead').fill(steps);
+    await run.click();
     await page.getByTestId('refusal').waitFor();
     await untilText(page.getByTestId('refusal').getByRole('table', { name: 'Why' }), /Rule[\s\S]*load/);
     await untilText(page.getByTestId('refusal'), /Correlation id/);

@@ -56,13 +56,15 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     expect(await priority(page).inputValue()).toBe(before);
     await priority(page).fill('4294967296');
     await page.keyboard.press('Tab');
+    // It says why what was typed is gone.
     expect(await priority(page).inputValue()).toBe(before);
+    await page.getByText('Enter a whole number from 0 to 4294967295.').waitFor();
     await priority(page).fill('41');
     await page.keyboard.press('ArrowUp');
     expect(await priority(page).inputValue()).toBe('42');
     const interval = page.getByLabel('Interval (milliseconds)');
     await interval.fill('soon');
-    await page.getByText('Enter a number.').waitFor();
+    await page.getByText('Enter a whole number of at least 1.').waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
     for (let left = 0; left < 5 && (await page.getByTestId('dirty').innerText()) !== 'No changes'; left++)
       await page.getByRole('button', { name: 'Undo' }).click();

@@ -34,6 +34,14 @@ describe.runIf(chromiumPath !== undefined)('templates', () => {
     await page.getByRole('option', { name: /battery · soc/ }).click();
     await dialog.getByLabel(/^setpoint:/).click();
     await page.getByRole('option', { name: /battery · power_setpoint/ }).click();
+    // A number out of range is named and not used, nor is a default used in its place.
+    for (const odd of ['100.5', '']) {
+      expect(await create.isDisabled()).toBe(false);
+      await dialog.getByLabel(/^soc_target:/).fill(odd);
+      await expect.poll(() => create.isDisabled()).toBe(true);
+      if (odd !== '') await dialog.getByText('Enter a number from 0 to 100.').waitFor();
+      await dialog.getByLabel(/^soc_target:/).fill('100');
+    }
     await dialog.getByLabel(/^soc_target:/).fill('70');
     expect(await violations(page)).toEqual([]);
     await create.click();

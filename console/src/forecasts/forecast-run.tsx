@@ -8,6 +8,7 @@ import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.t
 import { nowMs } from '../clock.ts';
 import { shownDuration } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
+import { isWithin, type NumberRange } from '../parts/number-text.ts';
 import { Notice } from '../parts/tag.tsx';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
@@ -29,20 +30,25 @@ function startingQuantiles(max: number): string {
   return max >= 1 ? '0.5' : '';
 }
 
+function horizonRange({ max_horizon_steps: max }: TaskDiscoveryEntry['forecast']): NumberRange {
+  return { integer: true, min: 1, max };
+}
+
 /** The input of a run as typed and as parsed, and the call itself. */
 function useRunForm(entry: TaskDiscoveryEntry) {
   const { forecast } = entry;
   const [asOf, setAsOf] = useState(() => latestCut(forecast.cadence_ms, nowMs()));
-  const [horizon, setHorizon] = useState(forecast.max_horizon_steps);
+  const [horizon, setHorizon] = useState<number | null>(forecast.max_horizon_steps);
   const [quantiles, setQuantiles] = useState(() => startingQuantiles(forecast.max_quantiles));
   const [asking, setAsking] = useState(false);
   const queries = useQueryClient();
   const cadence = shownDuration(forecast.cadence_ms);
   const cut = cutOf(asOf, forecast.cadence_ms, nowMs());
   const chosen = quantilesOf(quantiles, forecast.max_quantiles);
+  const isComplete = cut !== null && chosen !== null && horizon !== null && isWithin(horizon, horizonRange(forecast));
   const run = useMutation({
     mutationFn: async (confirmed: boolean) => {
-      if (cut === null || chosen === null) throw new Error(words.run.badAsOf(cadence));
+      if (!isComplete) throw new Error(words.run.badAsOf(cadence));
       return runForecast({ entry, asOf: cut, horizonSteps: horizon, quantiles: chosen, confirmed });
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: issuedKey(entry) }),
@@ -51,11 +57,11 @@ function useRunForm(entry: TaskDiscoveryEntry) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (cut === null || chosen === null) return;
+    if (!isComplete) return;
     if (entry.data_boundary === 'remote') setAsking(true);
     else run.mutate(false);
   };
-  const fields = { cadence, asOf, setAsOf, horizon, setHorizon, quantiles, setQuantiles, cut, chosen };
+  const fields = { cadence, asOf, setAsOf, horizon, setHorizon, quantiles, setQuantiles, cut, chosen, isComplete };
   return { ...fields, asking, setAsking, run, submit };
 }
 
@@ -94,7 +100,8 @@ interface FieldsParts {
 }
 
 function RunFields({ entry: { forecast }, form }: FieldsParts) {
-  const { cadence, asOf, setAsOf, horizon, setHorizon, quantiles, setQuantiles, cut, chosen, run, submit } = form;
+  const { cadence, asOf, setAsOf, horizon, setHorizon, quantiles, setQuantiles, cut, chosen, isComplete } = form;
+  const { run, submit } = form;
   return (
     <form onSubmit={submit} aria-label={words.run.title}>
       <div className={classes['form']}>
@@ -107,13 +114,10 @@ function RunFields({ entry: { forecast }, form }: FieldsParts) {
         />
         <NumberField
           label={words.run.horizon}
-          description={shownDuration(horizon * forecast.cadence_ms)}
+          description={horizon === null ? t.common.none : shownDuration(horizon * forecast.cadence_ms)}
           value={horizon}
-          min={1}
-          max={forecast.max_horizon_steps}
-          required
-          integer
-          onChange={(value) => value !== null && setHorizon(value)}
+          {...horizonRange(forecast)}
+          onChange={setHorizon}
         />
         <TextInput
           label={words.run.quantiles}
@@ -125,7 +129,7 @@ function RunFields({ entry: { forecast }, form }: FieldsParts) {
         />
       </div>
       <Group mt="md">
-        <Button type="submit" loading={run.isPending} disabled={cut === null || chosen === null}>
+        <Button type="submit" loading={run.isPending} disabled={!isComplete}>
           {words.run.submit}
         </Button>
         <Button variant="default" onClick={() => setAsOf(latestCut(forecast.cadence_ms, nowMs()))}>

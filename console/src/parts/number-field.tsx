@@ -2,11 +2,12 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
 import { t } from '../strings/index.ts';
-import { isWithin, type NumberRange, stepped, typedNumber } from './number-text.ts';
+import { shownNumber } from './number.ts';
+import { isWithin, type NumberRange, stepped, typedNumber, writtenNumber } from './number-text.ts';
 
 interface NumberParts extends NumberRange, Omit<TextInputProps, 'value' | 'onChange' | 'min' | 'max' | 'step'> {
   readonly value: number | null;
-  /** Only numbers within the range are reported, and none is never one: for what always has a value. */
+  /** For what always has a value: anything but a number within the range is not reported, and replaced by the value when the field is left. */
   readonly required?: boolean;
   readonly step?: number;
   readonly onChange: (value: number | null) => void;
@@ -18,34 +19,43 @@ export function NumberField({ value, onChange, integer, min, max, step = 1, requ
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
   };
-  const written = value === null ? '' : String(value);
-  const [typed, setTyped] = useState({ text: written, of: value });
+  const written = value === null ? '' : writtenNumber(value);
+  const [typed, setTyped] = useState({ text: written, of: value, wasReplaced: false });
   // A value that came from elsewhere, as by undo, replaces what was typed.
-  const text = Object.is(typed.of, value) ? typed.text : written;
+  const isCurrent = Object.is(typed.of, value);
+  const text = isCurrent ? typed.text : written;
   const accept = (next: string, number: number | null): void => {
     const isReported = !required || (number !== null && isWithin(number, range));
-    setTyped({ text: next, of: isReported ? number : value });
+    setTyped({ text: next, of: isReported ? number : value, wasReplaced: false });
     if (isReported && number !== value) onChange(number);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (rest.readOnly === true || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return;
     event.preventDefault();
     const next = stepped(value, event.key === 'ArrowUp' ? step : -step, range);
-    accept(String(next), next);
+    accept(writtenNumber(next), next);
   };
-  const isOdd = text.trim() !== '' && typedNumber(text) === null;
+  const number = typedNumber(text);
+  const isOdd = text.trim() !== '' && number === null;
+  const isOutside = number === null ? required : !isWithin(number, range);
+  const fault = isOdd || isOutside || (isCurrent && typed.wasReplaced) ? faultOf(range) : undefined;
   return (
     <TextInput
       inputMode={integer === true ? 'numeric' : 'decimal'}
       autoComplete="off"
       {...rest}
-      error={isOdd ? t.common.notNumber : rest.error}
+      error={isOdd ? fault : (rest.error ?? fault)}
       value={text}
       onKeyDown={onKeyDown}
       onChange={(event) => accept(event.currentTarget.value, typedNumber(event.currentTarget.value))}
       onBlur={() => {
-        if (required && !Object.is(typedNumber(text), value)) setTyped({ text: written, of: value });
+        if (required && !Object.is(number, value)) setTyped({ text: written, of: value, wasReplaced: true });
       }}
     />
   );
+}
+
+function faultOf({ integer = false, min, max }: NumberRange): string {
+  const shown = (bound: number | undefined): string | null => (bound === undefined ? null : shownNumber(bound));
+  return t.common.numberWithin(integer, shown(min), shown(max));
 }

@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isWithin, stepped, typedNumber } from './number-text.ts';
+import { isWithin, stepped, typedNumber, writtenNumber } from './number-text.ts';
 
-test('every number that is written is read as itself', () => {
+test.each([false, true])('every number that is written is read as itself; decimal comma: %s', (decimalComma) => {
+  const number = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    // Three digits behind the point, as groups of thousands have them.
+    fc.integer({ min: -10_000_000, max: 10_000_000 }).map((thousandths) => thousandths / 1000),
+  );
   fc.assert(
-    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-      expect(typedNumber(` ${value} `)).toBe(Object.is(value, -0) ? 0 : value);
+    fc.property(number, (value) => {
+      const text = ` ${writtenNumber(value, decimalComma)} `;
+      expect(typedNumber(text, decimalComma)).toBe(Object.is(value, -0) ? 0 : value);
     }),
   );
 });

@@ -20,6 +20,11 @@ export function typedNumber(text: string, decimalComma = language === 'de'): num
   return Number.isFinite(value) ? value : null;
 }
 
+/** All digits of a value, so that `typedNumber` reads the same value. */
+export function writtenNumber(value: number, decimalComma = language === 'de'): string {
+  return decimalComma ? String(value).replace('.', ',') : String(value);
+}
+
 export function isWithin(value: number, { integer = false, min, max }: NumberRange): boolean {
   return (
     (!integer || Number.isInteger(value)) && (min === undefined || value >= min) && (max === undefined || value <= max)

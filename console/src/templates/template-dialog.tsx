@@ -7,6 +7,7 @@ import { type ConsoleCatalogue, type ConsolePoint, choosingAmong } from '../edit
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { NumberField } from '../parts/number-field.tsx';
+import { isWithin, type NumberRange } from '../parts/number-text.ts';
 import { useCatalogue } from '../server/use-catalogue.ts';
 import { t } from '../strings/index.ts';
 import { templateWords } from '../strings/templates.ts';
@@ -80,13 +81,18 @@ function TemplateForm({ template, catalogue, onClose }: FormParts) {
   const navigate = useNavigate();
   const [name, setName] = useState(template.title);
   const [points, setPoints] = useState<Readonly<Record<string, ConsolePoint>>>({});
-  const [numbers, setNumbers] = useState<Readonly<Record<string, number>>>({});
+  const [numbers, setNumbers] = useState<Readonly<Record<string, number | null>>>(() =>
+    Object.fromEntries(template.numbers.map(({ name: key, default: usual }) => [key, usual])),
+  );
   const create = useInstantiate((made) => {
     announce(words.created(made.name));
     onClose();
     void navigate({ to: '/rules/$ruleId', params: { ruleId: String(made.id) } });
   });
-  const isWhole = name.trim() !== '' && template.points.every((parameter) => points[parameter.name] !== undefined);
+  const isWhole =
+    name.trim() !== '' &&
+    template.points.every((parameter) => points[parameter.name] !== undefined) &&
+    template.numbers.every((parameter) => isTaken(numbers[parameter.name], parameter));
   const submit = (): void =>
     create.mutate({
       template: template.template,
@@ -94,7 +100,9 @@ function TemplateForm({ template, catalogue, onClose }: FormParts) {
       points: Object.fromEntries(
         Object.entries(points).map(([key, { instance, point_type, point }]) => [key, { instance, point_type, point }]),
       ),
-      numbers: { ...numbers },
+      numbers: Object.fromEntries(
+        Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== null),
+      ),
     });
   return (
     <>
@@ -121,15 +129,14 @@ function TemplateForm({ template, catalogue, onClose }: FormParts) {
             onChange={(point) => setPoints({ ...points, [parameter.name]: point })}
           />
         ))}
-        {template.numbers.map(({ name: key, about, unit, min, max, default: usual }) => (
+        {template.numbers.map((parameter) => (
           <NumberField
-            key={key}
-            label={`${labelled({ name: key, about })}${unit === null ? '' : ` (${unit})`}`}
-            value={numbers[key] ?? usual}
-            required
-            {...(min === null ? {} : { min })}
-            {...(max === null ? {} : { max })}
-            onChange={(value) => value !== null && setNumbers({ ...numbers, [key]: value })}
+            key={parameter.name}
+            label={`${labelled(parameter)}${parameter.unit === null ? '' : ` (${parameter.unit})`}`}
+            value={numbers[parameter.name] ?? null}
+            {...rangeOf(parameter)}
+            withAsterisk
+            onChange={(value) => setNumbers({ ...numbers, [parameter.name]: value })}
           />
         ))}
       </SimpleGrid>
@@ -149,6 +156,16 @@ function TemplateForm({ template, catalogue, onClose }: FormParts) {
       </Group>
     </>
   );
+}
+
+type NumberParameter = TemplateView['numbers'][number];
+
+function rangeOf({ min, max }: NumberParameter): NumberRange {
+  return { ...(min === null ? {} : { min }), ...(max === null ? {} : { max }) };
+}
+
+function isTaken(value: number | null | undefined, parameter: NumberParameter): boolean {
+  return typeof value === 'number' && isWithin(value, rangeOf(parameter));
 }
 
 function labelled({ name, about }: Pick<TemplateView['points'][number], 'name' | 'about'>): string {

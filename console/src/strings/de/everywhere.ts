@@ -9,7 +9,11 @@ export const common: typeof english = {
   signingIn: 'Sie werden mit Ihrem Link angemeldet …',
   loading: 'Wird geladen …',
   none: '–',
-  notNumber: 'Geben Sie eine Zahl ein.',
+  numberWithin: (isWhole, low, high) => {
+    const what = isWhole ? 'Geben Sie eine ganze Zahl' : 'Geben Sie eine Zahl';
+    if (low === null) return high === null ? `${what} ein.` : `${what} bis ${high} ein.`;
+    return high === null ? `${what} ab ${low} ein.` : `${what} von ${low} bis ${high} ein.`;
+  },
   moreOptions: (n) => `${n} weitere: tippen, um einzugrenzen`,
   copied: 'Kopiert',
   notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',

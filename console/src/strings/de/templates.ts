@@ -12,7 +12,7 @@ export const templateWords: typeof english = {
   numbers: 'Zahlen',
   create: 'Regel anlegen',
   created: (name) => `„${name}“ angelegt.`,
-  incomplete: 'Wählen Sie alle Punkte und geben Sie einen Namen ein.',
+  incomplete: 'Wählen Sie alle Punkte und geben Sie einen Namen und alle Zahlen ein.',
   updateTitle: 'Aus der Vorlage erneuern?',
   updateLead: (template) =>
     `Die Regel wird, was „${template}“ heute mit diesen Punkten und Zahlen macht. Ihr Name bleibt, und ob sie aktiviert ist.`,

@@ -8,7 +8,11 @@ export const common = {
   signingIn: 'Signing in with your link…',
   loading: 'Loading…',
   none: '–',
-  notNumber: 'Enter a number.',
+  numberWithin: (isWhole: boolean, low: string | null, high: string | null) => {
+    const what = isWhole ? 'Enter a whole number' : 'Enter a number';
+    if (low === null) return high === null ? `${what}.` : `${what} of at most ${high}.`;
+    return high === null ? `${what} of at least ${low}.` : `${what} from ${low} to ${high}.`;
+  },
   moreOptions: (n: number) => `${n} more: type to narrow down`,
   copied: 'Copied',
   notCopied: 'The browser did not allow copying.',

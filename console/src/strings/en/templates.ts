@@ -11,7 +11,7 @@ export const templateWords = {
   numbers: 'Numbers',
   create: 'Create rule',
   created: (name: string) => `Created “${name}”.`,
-  incomplete: 'Choose every point and enter a name.',
+  incomplete: 'Choose every point, and enter a name and every number.',
   updateTitle: 'Update from the template?',
   updateLead: (template: string) =>
     `The rule is built again from “${template}” with these points and numbers. It keeps its name and stays enabled or disabled.`,
