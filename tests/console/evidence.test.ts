@@ -29,6 +29,7 @@ const stopAbove = (charge: number) => ({
       type: 'decision',
       position: at(2),
       data: {
+        label: 'Full?',
         config: { branches: [{ name: 'full', when: `soc > ${charge}` }], wires: { full: ['stop'], else: ['end'] } },
       },
     },
@@ -193,9 +194,9 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
       /battery · power_setpoint \(kW\): writes: \d+, changes of the value listed: 1[\s\S]*0 kW/,
     );
     await untilText(result, /battery · soc \(%\): [\d.]+ %/);
-    await untilText(result, /decide → full\s*[\d.]+ %/);
+    await untilText(result, /Full\? → full\s*[\d.]+ %/);
     const shown = await result.innerText();
-    const [evaluations, acted, share] = [/(\d+) evaluations/, /Acted: (\d+)/, /decide → full\s*([\d.]+) %/].map(
+    const [evaluations, acted, share] = [/(\d+) evaluations/, /Acted: (\d+)/, /Full\? → full\s*([\d.]+) %/].map(
       (each) => Number(each.exec(shown)?.[1]),
     );
     // The rule acts whenever it reads its input; shares are cut to two decimals.
@@ -268,6 +269,11 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await panel.getByRole('button', { name: 'Compare' }).click();
     await untilText(panel.getByTestId('shadow-equal'), /^0 % equal \(0 of \d+ moments\)$/);
     await untilText(panel, /battery · power_setpoint \(kW\)\s*nothing\s*0/);
+    // It says what it is of, also when the form says something else by now.
+    const from = localTime(Date.parse('2020-01-01T00:00:00Z'));
+    await panel.getByLabel('From').fill(from);
+    await untilText(panel, /Compared with “Stop when full”, from .+ to .+\./);
+    expect(await panel.innerText()).not.toContain('2020');
     expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await context.close();

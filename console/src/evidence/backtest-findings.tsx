@@ -12,6 +12,7 @@ import { evidenceWords } from '../strings/evidence.ts';
 import { runDifference } from './difference-words.ts';
 import classes from './evidence.module.css';
 import type { BacktestView } from './evidence-queries.ts';
+import type { NodeNames } from './node-names.ts';
 import { StepChart } from './step-chart.tsx';
 
 const words = evidenceWords.backtest;
@@ -33,16 +34,17 @@ interface FindingsParts extends ResultParts {
   readonly isCompared: boolean;
   /** The rule as stored, a revision of it, or a draft. */
   readonly tried: string;
+  readonly nodeName: NodeNames;
 }
 
-export function BacktestFindings({ result, catalogue, isCompared, tried }: FindingsParts) {
+export function BacktestFindings({ result, catalogue, isCompared, tried, nodeName }: FindingsParts) {
   const { notes, outcomes, warm_up: warmUp } = result;
   return (
     <div className={classes['result']} data-testid="backtest-result">
       <p className={classes['soft']}>
         {words.tried(tried, modesInWords[result.mode] ?? result.mode, fullTime(result.from), fullTime(result.to))}
       </p>
-      <Agreement agreement={result.agreement} catalogue={catalogue} />
+      <Agreement agreement={result.agreement} catalogue={catalogue} nodeName={nodeName} />
       <Plant result={result} />
       {warmUp.until !== null && (
         <Notice tone="info">{words.warmUp(fullTime(warmUp.until), warmUp.functions.join(', '))}</Notice>
@@ -63,7 +65,7 @@ export function BacktestFindings({ result, catalogue, isCompared, tried }: Findi
       </Part>
       {isCompared && <Divergence result={result} catalogue={catalogue} />}
       <Writes result={result} catalogue={catalogue} />
-      <Shares shares={result.outputs_share} />
+      <Shares shares={result.outputs_share} nodeName={nodeName} />
       <Part title={words.coverage}>
         {result.coverage.some(({ ratio }) => ratio < 1) && <p className={classes['soft']}>{words.coverageHelp}</p>}
         {result.coverage.map(({ point, ratio, gaps }) => (
@@ -101,7 +103,9 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function Agreement({ agreement, catalogue }: Pick<BacktestView, 'agreement'> & Pick<ResultParts, 'catalogue'>) {
+type AgreementParts = Pick<BacktestView, 'agreement'> & Pick<FindingsParts, 'catalogue' | 'nodeName'>;
+
+function Agreement({ agreement, catalogue, nodeName }: AgreementParts) {
   if (agreement === null || agreement.ratio === null) return <Part title={words.agreement}>{words.noAgreement}</Part>;
   const { compared, equal, ratio, refused, unrecorded, differences, causes } = agreement;
   return (
@@ -127,7 +131,7 @@ function Agreement({ agreement, catalogue }: Pick<BacktestView, 'agreement'> & P
             .slice(0, rowsMax)
             .map((each) => [
               fullTime(each.at),
-              ...runDifference(each, catalogue),
+              ...runDifference(each, catalogue, nodeName),
               causesInWords[each.cause] ?? each.cause,
             ])}
         />
@@ -267,9 +271,13 @@ function Writes({ result, catalogue }: ResultParts) {
   );
 }
 
-function Shares({ shares }: { shares: BacktestView['outputs_share'] }) {
+interface SharesParts extends Pick<FindingsParts, 'nodeName'> {
+  readonly shares: BacktestView['outputs_share'];
+}
+
+function Shares({ shares, nodeName }: SharesParts) {
   const rows = Object.entries(shares).flatMap(([node, outputs]) =>
-    Object.entries(outputs).map(([output, share]) => [`${node} → ${output}`, shownShare(share)]),
+    Object.entries(outputs).map(([output, share]) => [`${nodeName(node)} → ${output}`, shownShare(share)]),
   );
   if (rows.length === 0) return null;
   return (

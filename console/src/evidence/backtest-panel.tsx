@@ -12,6 +12,7 @@ import { revisionWords } from '../strings/revisions.ts';
 import { BacktestFindings } from './backtest-findings.tsx';
 import classes from './evidence.module.css';
 import { type BacktestOrder, useBacktest } from './evidence-queries.ts';
+import { nodeNames } from './node-names.ts';
 import { assumed, emptyPlant, PlantForm } from './plant-form.tsx';
 import type { EvidenceParts } from './tests-panel.tsx';
 import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
@@ -34,7 +35,6 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
     run({ ...range, mode, ...candidateOf(what, draft), ...compare, ...(assume === undefined ? {} : { assume }) });
   };
   const { older, showMore } = useRevisionOptions(rule.id);
-  const wasStopped = backtest.error?.name === 'AbortError';
   return (
     <div className={classes['column']} data-testid="backtest">
       <p className={classes['soft']}>{words.lead}</p>
@@ -78,10 +78,22 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
         onStart={start}
         onStop={stop}
       />
-      {backtest.isError && (wasStopped ? <Text size="sm">{words.stopped}</Text> : <Failure error={backtest.error} />)}
-      {backtest.data !== undefined && <BacktestFindings {...backtest} result={backtest.data} catalogue={catalogue} />}
+      <Ending rule={rule} catalogue={catalogue} backtest={backtest} />
     </div>
   );
+}
+
+interface EndingParts extends Pick<EvidenceParts, 'rule' | 'catalogue'> {
+  readonly backtest: Omit<ReturnType<typeof useStoppable>, 'start' | 'stop'>;
+}
+
+/** Its findings, or why there are none. */
+function Ending({ rule, catalogue, backtest }: EndingParts) {
+  const { data, error } = backtest;
+  if (error?.name === 'AbortError') return <Text size="sm">{words.stopped}</Text>;
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return null;
+  return <BacktestFindings {...backtest} result={data} catalogue={catalogue} nodeName={nodeNames(rule.flow_json)} />;
 }
 
 /** The draft of this person in this browser. */
@@ -135,7 +147,7 @@ function useRevisionOptions(ruleId: number) {
 
 /** A backtest that ends when it is stopped, or when the page is left. */
 function useStoppable(ruleId: number) {
-  const { mutate, data, error, isPending, isError, variables } = useBacktest(ruleId);
+  const { mutate, data, error, isPending, variables } = useBacktest(ruleId);
   const running = useRef<AbortController | null>(null);
   const [share, setShare] = useState(0);
   useEffect(() => () => running.current?.abort(), []);
@@ -145,7 +157,6 @@ function useStoppable(ruleId: number) {
     isCompared: isCompared(variables?.order),
     tried: triedText(variables?.order),
     isPending,
-    isError,
     share,
     start(order: BacktestOrder): void {
       running.current = new AbortController();

@@ -6,6 +6,7 @@ import { runDifference, testDifference } from './difference-words.ts';
 const setpoint = { id: 1, name: 'power_setpoint', kind: 'action', unit: 'kW', writable: true };
 const site = { timezone: 'UTC', parameters: [], instances: [{ id: 4, name: 'battery', points: [setpoint] }] };
 const catalogue = consoleCatalogue(site as unknown as SiteView);
+const nodeName = (id: string): string => (id === 'decide' ? 'Decision' : id);
 const write = (instance: number, value: number | null, success = true) => ({
   node_id: 'store',
   instance,
@@ -17,7 +18,7 @@ const write = (instance: number, value: number | null, success = true) => ({
 test('only the writes that differ are listed, with the names of their points', () => {
   const [same, before, after] = [write(5, 0), write(4, -61.2), write(4, -61.4)];
   const between = (recorded: unknown, computed: unknown) =>
-    runDifference({ field: 'writes', recorded, computed }, catalogue);
+    runDifference({ field: 'writes', recorded, computed }, catalogue, nodeName);
   const name = 'battery · power_setpoint (kW)';
   expect(between([same, before], [same, after])).toEqual(['writes', `${name} = -61.2`, `${name} = -61.4`]);
   expect(between([same], [same, after])).toEqual(['writes', 'nothing', `${name} = -61.4`]);
@@ -28,17 +29,17 @@ test('only the writes that differ are listed, with the names of their points', (
 
 test('outcomes, runs that only one side had, and paths', () => {
   const told = (field: string, recorded: unknown, computed: unknown) =>
-    runDifference({ field, recorded, computed }, catalogue);
+    runDifference({ field, recorded, computed }, catalogue, nodeName);
   expect(told('outcome', 'acted', 'skipped')).toEqual(['outcome', 'Acted', 'Skipped']);
   expect(told('run', 'no_action', null)).toEqual(['run', 'Nothing to do', 'did not run']);
-  expect(told('path', ['start', 'a'], ['start', 'b'])).toEqual(['path', 'start → a', 'start → b']);
+  expect(told('path', ['decide', 'a'], ['decide', 'b'])).toEqual(['path', 'Decision → a', 'Decision → b']);
 });
 
 test('what a test expects, and what the rule did', () => {
   const told = (field: string, expected: unknown, actual: unknown) =>
-    testDifference({ field, expected, actual }, catalogue);
+    testDifference({ field, expected, actual }, catalogue, nodeName);
   expect(told('/then/outcome', 'acted', 'no_action')).toEqual(['Outcome', 'Acted', 'Nothing to do']);
   expect(told('/then/writes (4:1)', 5, null)).toEqual(['battery · power_setpoint (kW)', '5', 'not written']);
-  expect(told('/then/output (decide)', 'full', null)).toEqual(['Last decision (decide)', 'full', 'nothing']);
+  expect(told('/then/output (decide)', 'full', null)).toEqual(['Last decision (Decision)', 'full', 'nothing']);
   expect(told('/then/later', 1, 2)).toEqual(['/then/later', '1', '2']);
 });

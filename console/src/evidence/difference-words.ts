@@ -4,6 +4,7 @@ import { withUnit } from '../parts/number.ts';
 import { outcomeOf } from '../rules/rule-words.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import type { BacktestView, TestResult } from './evidence-queries.ts';
+import type { NodeNames } from './node-names.ts';
 
 type RunDifference = NonNullable<BacktestView['agreement']>['differences'][number];
 type TestDifference = TestResult['differences'][number];
@@ -15,13 +16,17 @@ const fieldsInWords: Readonly<Record<string, string>> = words.backtest.fields;
 export function runDifference(
   { field, recorded, computed }: Pick<RunDifference, 'field' | 'recorded' | 'computed'>,
   catalogue: ConsoleCatalogue,
+  nodeName: NodeNames,
 ): readonly [what: string, recorded: string, computed: string] {
   const what = fieldsInWords[field] ?? field;
   if (!Array.isArray(recorded) || !Array.isArray(computed)) return [what, outcomeText(recorded), outcomeText(computed)];
   const only = (these: readonly unknown[], others: readonly unknown[]): string => {
     const known = new Set(others.map((other) => JSON.stringify(other)));
     const own = field === 'writes' ? these.filter((each) => !known.has(JSON.stringify(each))) : these;
-    return own.map((each) => stepText(each, catalogue)).join(field === 'writes' ? ', ' : ' → ') || words.tests.nothing;
+    return (
+      own.map((each) => stepText(each, catalogue, nodeName)).join(field === 'writes' ? ', ' : ' → ') ||
+      words.tests.nothing
+    );
   };
   return [what, only(recorded, computed), only(computed, recorded)];
 }
@@ -35,7 +40,8 @@ function plain(value: unknown): string {
 }
 
 /** A node of the path, or a write. */
-function stepText(step: unknown, catalogue: ConsoleCatalogue): string {
+function stepText(step: unknown, catalogue: ConsoleCatalogue, nodeName: NodeNames): string {
+  if (typeof step === 'string') return nodeName(step);
   if (typeof step !== 'object' || step === null) return plain(step);
   const { instance, point, value, success } = step as Readonly<Record<string, unknown>>;
   const text = writeText({ instance: Number(instance), point: Number(point) }, value, catalogue);
@@ -51,6 +57,7 @@ function writeText(actuator: { instance: number; point: number }, value: unknown
 export function testDifference(
   { field, expected, actual }: TestDifference,
   catalogue: ConsoleCatalogue,
+  nodeName: NodeNames,
 ): readonly [what: string, expected: string, actual: string] {
   const [, part, place = ''] = /^\/then\/(outcome|writes|output)(?: \((.+)\))?$/.exec(field) ?? [];
   if (part === 'outcome') return [words.tests.outcome, outcomeText(expected), outcomeText(actual)];
@@ -61,5 +68,5 @@ export function testDifference(
     return [pointText(ref, catalogue), told(expected), told(actual)];
   }
   const told = (value: unknown): string => (value === null ? words.tests.nothing : plain(value));
-  return [part === 'output' ? `${words.tests.output} (${place})` : field, told(expected), told(actual)];
+  return [part === 'output' ? `${words.tests.output} (${nodeName(place)})` : field, told(expected), told(actual)];
 }

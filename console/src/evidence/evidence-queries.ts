@@ -14,6 +14,7 @@ import type { TimeRange } from './time-range.tsx';
 export type TestDraft = Static<typeof testList>[number];
 export type TestResult = Static<(typeof ruleTests)['run']['answer']>['data']['results'][number];
 export type BacktestView = Static<(typeof ruleBacktest)['run']['answer']>['data'];
+export type ShadowFindings = Static<(typeof automation)['shadowReport']['answer']>['data'];
 export type BacktestOrder = NonNullable<CallInput<(typeof ruleBacktest)['run']>['body']>;
 
 /** Longer than any deadline that a site may set, so that the refusal of the service is shown. */
@@ -72,9 +73,15 @@ export function useBacktest(ruleId: number) {
   });
 }
 
+export interface ShadowQuestion {
+  /** The id of the other rule. */
+  readonly against: string;
+  readonly range: TimeRange;
+}
+
 export function useShadowReport(ruleId: number) {
   return useMutation({
-    mutationFn: async ({ against, range }: { readonly against: string; readonly range: TimeRange }) => {
+    mutationFn: async ({ against, range }: ShadowQuestion) => {
       const query = { against, ...range };
       return (await call(automation.shadowReport, { params: { id: ruleId }, query })).data.data;
     },

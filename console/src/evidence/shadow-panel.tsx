@@ -5,11 +5,12 @@ import { pointText } from '../editor/site-catalogue.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { shownNumber, shownShare } from '../parts/number.ts';
-import { useRules } from '../server/queries.ts';
+import { useRuleName, useRules } from '../server/queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { Rows } from './backtest-findings.tsx';
 import classes from './evidence.module.css';
-import { useShadowReport } from './evidence-queries.ts';
+import { type ShadowFindings, type ShadowQuestion, useShadowReport } from './evidence-queries.ts';
+import { nodeNames } from './node-names.ts';
 import type { EvidenceParts } from './tests-panel.tsx';
 import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
 
@@ -22,17 +23,6 @@ export function ShadowPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'c
   const [against, setAgainst] = useState('');
   const report = useShadowReport(rule.id);
   const others = (useRules().data ?? []).filter(({ id }) => id !== rule.id);
-  const { data } = report;
-  const shown = (value: number | null): string => (value === null ? words.nothing : shownNumber(value));
-  const rows = (data?.differences ?? []).flatMap(({ at, actuators, nodes }) =>
-    (actuators.length === 0 ? [null] : actuators).map((actuator) => [
-      fullTime(at),
-      actuator === null ? '' : pointText({ ...actuator, point_type: 'action' }, catalogue),
-      actuator === null ? '' : shown(actuator.shadow),
-      actuator === null ? '' : shown(actuator.live),
-      nodes.join(', '),
-    ]),
-  );
   return (
     <div className={classes['column']} data-testid="shadow">
       <p className={classes['soft']}>{words.lead}</p>
@@ -56,23 +46,50 @@ export function ShadowPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'c
         </Button>
       </Group>
       {report.isError && <Failure error={report.error} />}
-      {data !== undefined && data.compared === 0 && <Text size="sm">{words.none}</Text>}
-      {data !== undefined && data.compared > 0 && (
-        <>
-          <p className={classes['big']} data-testid="shadow-equal">
-            {words.equal(shownShare(data.equal / data.compared), shownNumber(data.equal), shownNumber(data.compared))}
-          </p>
-          {rows.length === 0 ? (
-            <Text size="sm">{words.noDifference}</Text>
-          ) : (
-            <Rows
-              all={rows.length}
-              heads={[words.at, words.actuator, words.shadowed, words.live, words.nodes]}
-              rows={rows.slice(0, rowsMax)}
-            />
-          )}
-        </>
+      {report.data !== undefined && report.variables !== undefined && (
+        <Report rule={rule} catalogue={catalogue} data={report.data} asked={report.variables} />
       )}
     </div>
+  );
+}
+
+interface ReportParts extends Pick<EvidenceParts, 'rule' | 'catalogue'> {
+  readonly data: ShadowFindings;
+  /** What it is of: the form may have been changed since. */
+  readonly asked: ShadowQuestion;
+}
+
+function Report({ rule, catalogue, data, asked: { against, range } }: ReportParts) {
+  const ruleName = useRuleName();
+  const nodeName = nodeNames(rule.flow_json);
+  const shown = (value: number | null): string => (value === null ? words.nothing : shownNumber(value));
+  const rows = data.differences.flatMap(({ at, actuators, nodes }) =>
+    (actuators.length === 0 ? [null] : actuators).map((actuator) => [
+      fullTime(at),
+      actuator === null ? '' : pointText({ ...actuator, point_type: 'action' }, catalogue),
+      actuator === null ? '' : shown(actuator.shadow),
+      actuator === null ? '' : shown(actuator.live),
+      nodes.map(nodeName).join(', '),
+    ]),
+  );
+  return (
+    <>
+      <p className={classes['soft']}>{words.of(ruleName(Number(against)), fullTime(range.from), fullTime(range.to))}</p>
+      {data.compared === 0 ? (
+        <Text size="sm">{words.none}</Text>
+      ) : (
+        <p className={classes['big']} data-testid="shadow-equal">
+          {words.equal(shownShare(data.equal / data.compared), shownNumber(data.equal), shownNumber(data.compared))}
+        </p>
+      )}
+      {data.compared > 0 && rows.length === 0 && <Text size="sm">{words.noDifference}</Text>}
+      {rows.length > 0 && (
+        <Rows
+          all={rows.length}
+          heads={[words.at, words.actuator, words.shadowed, words.live, words.nodes]}
+          rows={rows.slice(0, rowsMax)}
+        />
+      )}
+    </>
   );
 }

@@ -10,6 +10,7 @@ import { outcomeOf } from '../rules/rule-words.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import classes from './evidence.module.css';
 import type { TestDraft } from './evidence-queries.ts';
+import type { NodeNames } from './node-names.ts';
 
 const words = evidenceWords.tests;
 const outcomes: readonly Outcome[] = ['acted', 'no_action', 'skipped', 'failed'];
@@ -19,6 +20,7 @@ interface FormParts {
   readonly catalogue: ConsoleCatalogue;
   /** The points that the rule may write. */
   readonly actuators: readonly Actuator[];
+  readonly nodeName: NodeNames;
   readonly readOnly: boolean;
   readonly onChange: (test: TestDraft) => void;
 }
@@ -90,7 +92,7 @@ function Given({ test, catalogue, readOnly, onChange }: FormParts) {
   );
 }
 
-function Expected({ test, catalogue, actuators, readOnly, onChange }: FormParts) {
+function Expected({ test, catalogue, actuators, nodeName, readOnly, onChange }: FormParts) {
   const { then } = test;
   const { writes, outcome, output } = then;
   /** At least one thing is compared. */
@@ -119,7 +121,7 @@ function Expected({ test, catalogue, actuators, readOnly, onChange }: FormParts)
       />
       {output !== undefined && (
         <Checkbox
-          label={`${words.output}: ${output.node_id} → ${output.name}`}
+          label={`${words.output}: ${nodeName(output.node_id)} → ${output.name}`}
           checked
           disabled={readOnly || isOnly}
           onChange={() => without('output')}

@@ -6,6 +6,7 @@ import { evidenceWords } from '../strings/evidence.ts';
 import { testDifference } from './difference-words.ts';
 import classes from './evidence.module.css';
 import type { TestDraft, TestResult } from './evidence-queries.ts';
+import type { NodeNames } from './node-names.ts';
 import { type Actuator, TestForm } from './test-form.tsx';
 
 const words = evidenceWords.tests;
@@ -17,6 +18,7 @@ interface ItemParts {
   readonly result: TestResult | null;
   readonly catalogue: ConsoleCatalogue;
   readonly actuators: readonly Actuator[];
+  readonly nodeName: NodeNames;
   readonly readOnly: boolean;
   readonly isNew: boolean;
   readonly onChange: (test: TestDraft) => void;
@@ -38,7 +40,7 @@ export function TestItem({ test, fault, result, isNew, onRemove, ...form }: Item
       {result !== null && !result.passed && (
         <ul className={classes['differences']} aria-label={words.failed}>
           {result.differences.map((difference) => {
-            const [what, expected, actual] = testDifference(difference, form.catalogue);
+            const [what, expected, actual] = testDifference(difference, form.catalogue, form.nodeName);
             return (
               <li key={difference.field}>
                 {what}: {words.expected} {expected}, {words.actual} {actual}

@@ -15,6 +15,7 @@ import { mayManage } from '../session/token.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import classes from './evidence.module.css';
 import { type TestDraft, useTestResults, valuesNow } from './evidence-queries.ts';
+import { nodeNames } from './node-names.ts';
 import { SaveTestsDialog } from './save-tests-dialog.tsx';
 import { TakenRun } from './taken-run.tsx';
 import type { Actuator } from './test-form.tsx';
@@ -61,6 +62,7 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
   const faults = faultsOf(tests);
   const isSound = faults.every((fault) => fault === null);
   const actuators = useMemo(() => actuatorsOf(rule, catalogue), [rule, catalogue]);
+  const nodeName = useMemo(() => nodeNames(rule.flow_json), [rule]);
   const results = useTestResults(rule.id, tests, hasFlow && isSound);
   const add = (test: TestDraft): void => {
     const key = 1 + Math.max(-1, ...shown.map((each) => each.key));
@@ -92,6 +94,7 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
               result={results.isPlaceholderData ? null : (result?.results[index] ?? null)}
               catalogue={catalogue}
               actuators={actuators}
+              nodeName={nodeName}
               readOnly={!mayChange}
               isNew={edited !== null && !rule.tests.includes(test)}
               onChange={(next) => edit(shown.map((each) => (each.key === key ? { key, test: next } : each)))}

@@ -180,6 +180,7 @@ export const evidenceWords: typeof english = {
     choose: 'Regel wählen',
     start: 'Vergleichen',
     equal: (share, equal, compared) => `${share} gleich (${equal} von ${compared} Zeitpunkten)`,
+    of: (rule, from, to) => `Verglichen mit „${rule}“, von ${from} bis ${to}.`,
     none: 'In diesem Zeitraum haben die beiden Regeln keine Läufe zur selben Zeit.',
     noDifference: 'Keine Unterschiede.',
     at: 'Zeit',

@@ -179,6 +179,7 @@ export const evidenceWords = {
     choose: 'Choose a rule',
     start: 'Compare',
     equal: (share: string, equal: string, compared: string) => `${share} equal (${equal} of ${compared} moments)`,
+    of: (rule: string, from: string, to: string) => `Compared with “${rule}”, from ${from} to ${to}.`,
     none: 'Both rules have no runs at the same time in this span.',
     noDifference: 'No differences.',
     at: 'Time',

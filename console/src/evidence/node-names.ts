@@ -1,0 +1,20 @@
+/** Nodes by what is written on them: reports name them by the ids of the document, which no page shows. */
+import { isFields } from '../../../src/rules/issues.ts';
+
+export type NodeNames = (id: string) => string;
+
+/** The label of each node; with its id where several nodes have the label, and the id alone where there is none. */
+export function nodeNames(flow: unknown): NodeNames {
+  const nodes: unknown = isFields(flow) ? flow['nodes'] : undefined;
+  const labels = new Map<unknown, unknown>(
+    (Array.isArray(nodes) ? nodes : [])
+      .filter(isFields)
+      .map(({ id, data }) => [id, isFields(data) ? data['label'] : undefined]),
+  );
+  const all = [...labels.values()];
+  return (id) => {
+    const label = labels.get(id);
+    if (typeof label !== 'string' || label === '') return id;
+    return all.indexOf(label) === all.lastIndexOf(label) ? label : `${label} (${id})`;
+  };
+}
