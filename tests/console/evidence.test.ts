@@ -142,6 +142,15 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const panel = page.getByTestId('tests');
     await panel.getByRole('button', { name: 'Add a test' }).click();
     await untilText(panel.getByTestId('summary'), /failed/);
+    // What is not saved is still there after a look at another page.
+    await page.getByRole('link', { name: 'Backtest' }).click();
+    await page.getByTestId('backtest').waitFor();
+    await page.getByRole('link', { name: 'Rules', exact: true }).click();
+    await page.getByRole('heading', { name: 'Rules' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Tests', exact: true }).click();
+    await untilText(panel, /not saved/i);
+    expect(await panel.locator('[data-test]').count()).toBe(1);
     const then = { outcome: 'no_action' };
     const listed = Array.from({ length: 99 }, (_, index) => ({ name: `test ${index}`, given: [], then }));
     await service.command('PUT', `/rules/${shadow}`, { tests: listed.slice(0, 1) });
@@ -154,7 +163,13 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     expect((await service.read(`/rules/${shadow}`)).body['data']?.['tests']).toHaveLength(1);
 
     await service.command('PUT', `/rules/${shadow}`, { tests: listed });
+    const dialogs: string[] = [];
+    page.once('dialog', (dialog) => {
+      dialogs.push(dialog.type());
+      void dialog.accept();
+    });
     await page.reload();
+    expect(dialogs).toEqual(['beforeunload']);
     const add = panel.getByRole('button', { name: 'Add a test' });
     await untilText(panel.getByTestId('summary'), /99 failed/);
     expect(await add.isDisabled()).toBe(false);

@@ -1,7 +1,7 @@
 /** The tests of a rule [rules §11]: each with its result on the stored flow, changed here and stored as a whole. */
 import { Button, Group, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
 import { ruleTestsMax } from '../../../src/api/rule-limits.ts';
 import type { NodeParts } from '../../../src/rules/node/parts.ts';
 import { parseFlow } from '../../../src/rules/parse.ts';
@@ -42,8 +42,23 @@ interface Edited {
   readonly list: readonly KeyedTest[];
 }
 
+/** They stay while the person looks at other pages, and end with the session. */
 function useEdited(rule: StoredRule) {
-  const [edited, setEdited] = useState<Edited | null>(null);
+  const queries = useQueryClient();
+  const key = ['edited-tests', rule.id];
+  const [edited, setState] = useState(() => queries.getQueryData<Edited>(key) ?? null);
+  const setEdited = (next: Edited | null): void => {
+    queries.setQueryDefaults(key, { gcTime: Infinity });
+    queries.setQueryData(key, next);
+    setState(next);
+  };
+  const isUnsaved = edited !== null;
+  useEffect(() => {
+    if (!isUnsaved) return;
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [isUnsaved]);
   return {
     edited,
     shown: edited?.list ?? rule.tests.map((test, key) => ({ key, test })),
