@@ -11,7 +11,7 @@ const channelPath = strict({
 });
 
 /** Registers, or bits, of one scan. */
-const scanCountMaximum = 1000;
+export const scanCountMaximum = 1000;
 
 const channelEntry = strict({
   channel: Type.String(),

@@ -233,6 +233,54 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('[points §8.6] a scan reads the table, registers and unit that are asked for', async () => {
+    const device = await startFaultDevice();
+    device.bank(9).set('input', 30_010, 4711);
+    const folders = testFolders(`schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels: [{ id: meter, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 1000, timeout_ms: 500, word_order: big }]
+instances:
+  - id: 1
+    name: meter
+    points:
+      - { id: 1, name: power, kind: measurement, unit: W, channel: meter, address: { table: holding, register: 5, type: uint16 } }
+`);
+    const own = await startTestService(folders);
+    try {
+      const { page, context, complaints } = await visit(browser, own, { role: 'Engineer', hash: '/devices' });
+      await page.getByRole('button', { name: 'Inspect meter' }).click();
+      const dialog = page.getByRole('dialog');
+      const scan = dialog.getByRole('button', { name: 'Scan' });
+      await dialog.getByLabel('Table').selectOption('input registers');
+      for (const odd of ['65536', '', '0.5']) {
+        await dialog.getByLabel('First register').fill(odd);
+        await expect.poll(() => scan.isDisabled()).toBe(true);
+      }
+      await dialog.getByLabel('First register').fill('30000');
+      await dialog.getByLabel('Registers', { exact: true }).fill('20');
+      await dialog.getByLabel('Unit').fill('8');
+      await scan.click();
+      await dialog.getByText('None of the input registers 30000 to 30019 answered.').waitFor();
+      await dialog.getByLabel('Unit').fill('9');
+      await scan.click();
+      await dialog.getByText('1 of the input registers 30000 to 30019 answered.').waitFor();
+      expect(await violations(page)).toEqual([]);
+      await dialog
+        .getByRole('row', { name: /input 30010 1267 4711/ })
+        .getByRole('checkbox')
+        .check();
+      await dialog.getByRole('button', { name: 'Add 1 point…' }).click();
+      // The unit is not that of the channel, so the point keeps it.
+      await untilText(dialog.getByLabel(/Changes to site\.yaml from line/), /unit_id: 9[\s\S]*register: 30010/);
+      expect(complaints).toEqual([]);
+      await context.close();
+    } finally {
+      await own.stop();
+      await device.close();
+      folders.remove();
+    }
+  });
+
   test('[points §8.6] the device dialog shows requests with raw answers, and scans models', async () => {
     const device = await startFaultDevice();
     fillModels(device.bank(1), 1, 40_000, [

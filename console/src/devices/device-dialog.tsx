@@ -9,11 +9,21 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { deviceWords } from '../strings/devices.ts';
 import { AddPoints } from './add-points.tsx';
-import { type ChannelView, type ScannedChannel, type TracedChannel, useScan, useTrace } from './device-queries.ts';
+import {
+  type ChannelView,
+  type ScannedChannel,
+  type ScanSpan,
+  type TracedChannel,
+  useScan,
+  useTrace,
+} from './device-queries.ts';
 import styles from './devices.module.css';
 import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-places.ts';
+import { firstSpan, ScanFields, scanOf } from './scan-fields.tsx';
 
 const words = deviceWords;
+/** Behind the last address of a table. */
+const registerEnd = 65_536;
 
 interface DialogParts {
   readonly channel: Pick<ChannelView, 'channel' | 'driver' | 'polled'>;
@@ -21,7 +31,7 @@ interface DialogParts {
 }
 
 export function DeviceDialog({ channel: { channel, driver, polled }, onClose }: DialogParts) {
-  if (polled) return <AskedDevice channel={channel} onClose={onClose} />;
+  if (polled) return <AskedDevice channel={channel} isModbus={driver === 'modbus-tcp'} onClose={onClose} />;
   return (
     <Modal opened onClose={onClose} title={channel} size="xl" closeButtonProps={{ 'aria-label': words.close }}>
       <Text size="sm">{words.trace.never(driver)}</Text>
@@ -29,7 +39,14 @@ export function DeviceDialog({ channel: { channel, driver, polled }, onClose }: 
   );
 }
 
-function AskedDevice({ channel, onClose }: { channel: string; onClose: () => void }) {
+interface AskedParts {
+  readonly channel: string;
+  /** Registers are scanned, and not models. */
+  readonly isModbus: boolean;
+  readonly onClose: () => void;
+}
+
+function AskedDevice({ channel, isModbus, onClose }: AskedParts) {
   const session = useSession();
   const mayScan = session.status !== 'out' && mayManage(session.facts.role);
   const trace = useTrace(channel);
@@ -51,7 +68,9 @@ function AskedDevice({ channel, onClose }: { channel: string; onClose: () => voi
   return (
     <Modal opened onClose={onClose} title={channel} size="xl" closeButtonProps={{ 'aria-label': words.close }}>
       <Stack>
-        {mayScan && <Scan scan={scan} chosen={chosen} onChoose={setChosen} onAdd={() => setAdding(true)} />}
+        {mayScan && (
+          <Scan scan={scan} isModbus={isModbus} chosen={chosen} onChoose={setChosen} onAdd={() => setAdding(true)} />
+        )}
         <Title order={2} size="h4">
           {words.trace.title}
         </Title>
@@ -94,23 +113,33 @@ interface ChoiceParts {
   readonly onChoose: (chosen: readonly FoundPlace[]) => void;
 }
 
-interface ScanParts extends ChoiceParts {
+interface ScanParts extends ChoiceParts, Pick<AskedParts, 'isModbus'> {
   readonly scan: ReturnType<typeof useScan>;
   readonly onAdd: () => void;
 }
 
-function Scan({ scan, chosen, onChoose, onAdd }: ScanParts) {
+function Scan({ scan, isModbus, chosen, onChoose, onAdd }: ScanParts) {
+  const [typed, setTyped] = useState(firstSpan);
+  const span = scanOf(typed);
   return (
     <>
       <Title order={2} size="h4">
         {words.scan.title}
       </Title>
-      <Text size="sm">{words.scan.lead}</Text>
-      <Button w="fit-content" loading={scan.isPending} onClick={() => scan.mutate()}>
+      <Text size="sm">{isModbus ? words.scan.lead : words.scan.leadOfModels}</Text>
+      {isModbus && <ScanFields span={typed} onSpan={setTyped} />}
+      <Button
+        w="fit-content"
+        loading={scan.isPending}
+        disabled={isModbus && span === null}
+        onClick={() => scan.mutate(isModbus ? span : null)}
+      >
         {words.scan.go}
       </Button>
       {scan.isError && <Failure error={scan.error} />}
-      {scan.data !== undefined && <Found scan={scan.data} chosen={chosen} onChoose={onChoose} />}
+      {scan.data !== undefined && (
+        <Found scan={scan.data} asked={scan.variables ?? null} chosen={chosen} onChoose={onChoose} />
+      )}
       {chosen.length > 0 && (
         <Button w="fit-content" onClick={onAdd}>
           {words.add.open(chosen.length)}
@@ -123,11 +152,21 @@ function Scan({ scan, chosen, onChoose, onAdd }: ScanParts) {
 const hex = (word: number): string => word.toString(16).padStart(4, '0');
 const signed = (word: number): number => (word > 0x7fff ? word - 0x1_0000 : word);
 
-function Found({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChannel }) {
+interface FoundParts extends ChoiceParts {
+  readonly scan: ScannedChannel;
+  /** Null for a scan of models. */
+  readonly asked: ScanSpan | null;
+}
+
+function Found({ scan, asked, ...choice }: FoundParts) {
   const { registers, models } = scan;
-  if (registers.length === 0 && models.length === 0) return <Text size="sm">{words.scan.none}</Text>;
+  const last = asked === null ? 0 : Math.min(asked.from + asked.count, registerEnd) - 1;
   return (
     <>
+      {asked === null && models.length === 0 && <Text size="sm">{words.scan.noModels}</Text>}
+      {asked !== null && (
+        <Text size="sm">{words.scan.answered(registers.length, words.scan.tables[asked.table], asked.from, last)}</Text>
+      )}
       {models.length > 0 && (
         <table className={table['table']} aria-label={words.scan.title}>
           <Columns of={{ choose: words.add.choose, ...words.scan.models }} />
@@ -140,7 +179,7 @@ function Found({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChanne
         <table className={table['table']} aria-label={words.scan.title}>
           <Columns of={{ choose: words.add.choose, ...words.scan.registers }} />
           <tbody>
-            <Registers scan={scan} {...choice} />
+            <Registers scan={scan} asked={asked} {...choice} />
           </tbody>
         </table>
       )}
@@ -173,8 +212,8 @@ function Models({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChann
   );
 }
 
-function Registers({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChannel }) {
-  const places = placesOfRegisters(scan);
+function Registers({ scan, asked, ...choice }: FoundParts) {
+  const places = placesOfRegisters(scan, asked !== null && asked.unit !== null);
   return scan.registers.map(({ table: of, register, words: held }, at) => {
     const place = places[at];
     return (

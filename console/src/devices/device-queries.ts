@@ -30,9 +30,28 @@ export function useTrace(channel: string) {
   });
 }
 
+/** The registers that a scan reads. */
+export interface ScanSpan {
+  readonly table: 'holding' | 'input' | 'coil' | 'discrete';
+  readonly from: number;
+  readonly count: number;
+  /** Null: the unit of the channel. */
+  readonly unit: number | null;
+}
+
+/** Without a span it reads the models of a SunSpec device. */
 export function useScan(channel: string) {
   return useMutation({
-    mutationFn: async () => (await call(channels.scan, { params: { channel }, query: {} })).data.data,
+    mutationFn: async (span: ScanSpan | null) => {
+      const { table, from, count, unit } = span ?? {};
+      const query = {
+        ...(table === undefined ? {} : { table }),
+        ...(from === undefined ? {} : { from: String(from) }),
+        ...(count === undefined ? {} : { count: String(count) }),
+        ...(typeof unit === 'number' ? { unit: String(unit) } : {}),
+      };
+      return (await call(channels.scan, { params: { channel }, query })).data.data;
+    },
   });
 }
 

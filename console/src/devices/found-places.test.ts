@@ -30,7 +30,7 @@ test('[points §1.3] points get the smallest free numbers of their kind; a regis
     { unit: 1, table: 'coil', register: 7, words: [1] },
     { unit: 1, table: 'holding', register: 6, words: [1] },
   ];
-  const [first, bit, last] = placesOfRegisters({ channel: 'c', registers, models: [] }).map(planned);
+  const [first, bit, last] = placesOfRegisters({ channel: 'c', registers, models: [] }, false).map(planned);
   if (first === undefined || bit === undefined || last === undefined) throw new Error('places are missing');
   const taken = [
     { id: 1, name: 'x', kind: 'measurement' as const, unit: '1', min: null, max: null, step: null, writable: false },
@@ -66,4 +66,13 @@ test('[points §1.3] points get the smallest free numbers of their kind; a regis
       address: { table: 'holding', register: 6, type: 'uint16' },
     },
   ]);
+});
+
+test('[points §1.3] registers of a unit that was asked for keep it in their addresses', () => {
+  const registers = [{ unit: 9, table: 'input', register: 30, words: [1] }];
+  expect(placesOfRegisters({ channel: 'c', registers, models: [] }, true)[0]).toMatchObject({
+    key: '9 input 30',
+    label: '9 input 30',
+    address: { unit_id: 9, table: 'input', register: 30 },
+  });
 });

@@ -35,15 +35,16 @@ export function placesOfModels({ models }: ScannedChannel): FoundPlace[] {
   });
 }
 
-export function placesOfRegisters({ registers }: ScannedChannel): FoundPlace[] {
+/** With the unit in their addresses where it was asked for: it may be another one than that of the channel. */
+export function placesOfRegisters({ registers }: ScannedChannel, isOfUnit: boolean): FoundPlace[] {
   return registers.map(({ unit, table, register }) => {
     const isBit = table === 'coil' || table === 'discrete';
     return {
       key: `${unit} ${table} ${register}`,
-      label: `${table} ${register}`,
+      label: isOfUnit ? `${unit} ${table} ${register}` : `${table} ${register}`,
       name: `${table}_${register}`,
       unit: '1',
-      address: { table, register, ...(isBit ? { type: 'bool' } : {}) },
+      address: { ...(isOfUnit ? { unit_id: unit } : {}), table, register, ...(isBit ? { type: 'bool' } : {}) },
       isTyped: !isBit,
     };
   });

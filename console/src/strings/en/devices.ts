@@ -33,10 +33,21 @@ export const deviceWords = {
   },
   scan: {
     title: 'Registers and models',
-    lead: 'Scans the registers of a Modbus device, or the models of a SunSpec device. Read-only.',
+    lead: 'Reads the registers of the device, between the polls. Nothing is written.',
+    leadOfModels: 'Reads the models of the SunSpec device, between the polls. Nothing is written.',
+    fields: { table: 'Table', from: 'First register', count: 'Registers', unit: 'Unit' },
+    tables: {
+      holding: 'holding registers',
+      input: 'input registers',
+      coil: 'coils',
+      discrete: 'discrete inputs',
+    },
+    ownUnit: 'of the channel',
     go: 'Scan',
-    none: 'No registers found.',
-    models: { model: 'Model', point: 'Point', value: 'Value', register: 'Register' },
+    noModels: 'No models found.',
+    answered: (n: number, tableName: string, from: number, last: number) =>
+      `${n === 0 ? 'None' : n} of the ${tableName} ${from} to ${last} answered.`,
+    models: { model: 'Model', point: 'Point', value: 'Value', register: 'Model begins at' },
     registers: { register: 'Register', hex: 'Hex', unsigned: 'Unsigned', signed: 'Signed' },
   },
   add: {
