@@ -82,6 +82,30 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await context.close();
   });
 
+  test('a list that stays open says when newer events belong to it, and shows them', async () => {
+    const { page, context, complaints } = await visit(browser, service, {
+      hash: '/audit?action=automation.point.override',
+    });
+    const rows = page.getByTestId('audit-events').locator('tbody tr');
+    const newer = page.getByText('Newer events have been recorded.');
+    await expect.poll(() => rows.count()).toBe(2);
+    const override = { value: 5, for_seconds: 60, reason: 'by hand' };
+    await service.command('POST', '/points/4/action/1/override', override);
+    await newer.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show them' }).click();
+    await expect.poll(() => rows.count()).toBe(4);
+    await expect.poll(() => newer.count()).toBe(0);
+    // What happens elsewhere is not for this list.
+    await service.command('POST', '/points/4/action/1/release', { reason: 'by hand' });
+    const looked = page.waitForResponse((response) => response.url().includes('limit=1'));
+    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+    await looked;
+    expect(await newer.count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('J and K go through the events, Enter opens one; the search is exported as lines', async () => {
     const { page, context, complaints } = await visit(browser, service, { hash: '/audit' });
     await page.getByTestId('audit-events').waitFor();

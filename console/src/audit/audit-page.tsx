@@ -15,7 +15,7 @@ import classes from './audit.module.css';
 import { AuditBroken } from './audit-broken.tsx';
 import { AuditFacets } from './audit-facets.tsx';
 import { AuditFilters } from './audit-filters.tsx';
-import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
+import { type AuditEvent, useAuditEvents, useNewerEvents } from './audit-queries.ts';
 import { AuditTools, useRowKeys } from './audit-tools.tsx';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 import { EventDialog } from './event-dialog.tsx';
@@ -64,6 +64,7 @@ export function AuditPage() {
       {events.data !== undefined && (
         <>
           <AuditFacets items={items} search={search} nameOf={nameOf} onSearch={go} />
+          <Newer search={search} newest={items[0]} onShow={() => void events.refetch()} />
           <EventTable items={items} nameOf={nameOf} onOpen={(sequence) => go({ ...search, event: sequence })} />
           <p className={classes['keys']}>{words.keys}</p>
           <Foot
@@ -85,6 +86,31 @@ function AuditFailure({ error, onRetry }: { error: unknown; onRetry: () => void 
   if (error instanceof ApiError && error.status === 404) return <Notice tone="info">{words.off}</Notice>;
   if (error instanceof ApiError && error.status === 403) return <Notice tone="info">{words.denied}</Notice>;
   return <Failure error={error} onRetry={onRetry} />;
+}
+
+interface NewerParts {
+  readonly search: AuditSearch;
+  readonly newest: AuditEvent | undefined;
+  readonly onShow: () => void;
+}
+
+/** The list stays as it was read; it says when it is no longer the newest. */
+function Newer({ search, newest, onShow }: NewerParts) {
+  if (!useNewerEvents(search, newest)) return null;
+  return (
+    <div className={classes['notice']}>
+      <Notice
+        tone="info"
+        action={
+          <Button size="compact-sm" variant="default" onClick={onShow}>
+            {words.showNewer}
+          </Button>
+        }
+      >
+        {words.hasNewer}
+      </Notice>
+    </div>
+  );
 }
 
 interface TableParts {

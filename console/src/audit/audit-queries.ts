@@ -2,7 +2,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { auditOperations } from '../../../src/api/audit.ts';
 import type { AuditSearch } from '../addresses.ts';
+import { nowMs } from '../clock.ts';
 import { call } from '../server/calls.ts';
+import { othersPeriodMs } from '../server/queries.ts';
 
 const pageSize = '50';
 /** Looking for a correlation, which the service has no filter for, takes large pages, and so many at a time. */
@@ -64,6 +66,30 @@ export function useAuditEvents(search: AuditSearch) {
     getNextPageParam: (last) => last.nextCursor,
     staleTime: 5000,
   });
+}
+
+/**
+ * Whether events were recorded that belong above the newest one of a list; not asked for an empty list. It looks at the time since that
+ * event only: a search without matches costs as much as the log is long.
+ */
+export function useNewerEvents(search: AuditSearch, newest: AuditEvent | undefined): boolean {
+  const from = newest === undefined ? '' : `${newest.occurredAt.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`;
+  const isOpen = search.correlation === undefined && (search.to === undefined || Date.parse(search.to) > nowMs());
+  const found = useQuery({
+    queryKey: ['audit-newer', wireQuery(search), from],
+    enabled: isOpen && newest !== undefined,
+    refetchInterval: othersPeriodMs,
+    queryFn: async () => {
+      const query = wireQuery(search);
+      const { items } = await pageOf({ ...query, from: later(query['from'], from), limit: '1' });
+      return items[0]?.sequence ?? '0';
+    },
+  });
+  return isOpen && newest !== undefined && found.data !== undefined && BigInt(found.data) > BigInt(newest.sequence);
+}
+
+function later(one: string | undefined, other: string): string {
+  return one !== undefined && Date.parse(one) > Date.parse(other) ? one : other;
 }
 
 /** One event: the first one below the sequence after it. */

@@ -56,6 +56,8 @@ export const auditWords: typeof english = {
   count: (n) => (n === 1 ? '1 Ereignis' : `${n} Ereignisse`),
   open: (sequence) => `Ereignis ${sequence} öffnen`,
   newer: 'Nach neueren Ereignissen suchen',
+  hasNewer: 'Es gibt neuere Ereignisse.',
+  showNewer: 'Anzeigen',
   outcomes: {
     accepted: 'Angenommen',
     succeeded: 'Gelungen',

@@ -55,6 +55,8 @@ export const auditWords = {
   count: (n: number) => (n === 1 ? '1 event' : `${n} events`),
   open: (sequence: string) => `Open event ${sequence}`,
   newer: 'Check for newer events',
+  hasNewer: 'Newer events have been recorded.',
+  showNewer: 'Show them',
   outcomes: {
     accepted: 'Accepted',
     succeeded: 'Succeeded',
