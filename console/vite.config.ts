@@ -16,7 +16,7 @@ const operatorModules =
 const drawingModules = /console\/src\/(editor\/(canvas-view|edit-wires|edit-names)|parts\/(copy-text|file-save))\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
-/** The library of schemas registers twenty formats with their tables; the console decodes answers, whose schemas name few of them. */
+/** TypeBox registers twenty formats with their tables. Only those that the schemas of the API use are bundled. */
 function usedFormats(): Plugin {
   const schemas = join(import.meta.dirname, '..', 'src', 'api');
   return {
@@ -28,7 +28,7 @@ function usedFormats(): Plugin {
       const used = new Set(
         texts.flatMap((text) => [...text.matchAll(/\bformat: '([a-z-]+)'/g)].map(([, name]) => name)),
       );
-      // The import of one that is not registered is dropped with it.
+      // Tree shaking then removes the imports of the others.
       const kept = code.replaceAll(/formats\.set\('([a-z-]+)', \w+\);/g, (line: string, name: string) =>
         used.has(name) ? line : '',
       );

@@ -129,7 +129,8 @@ function checkPoints(catalogue: SiteCatalogue, template: RuleTemplate, points: P
     if (unit !== null && facts.unit !== unit)
       refuse(`points/${name}`, `its unit is ${facts.unit}; the template takes ${unit}`);
     const other = used.get(facts.index);
-    if (other !== undefined) refuse(`points/${name}`, `choose another point: ${facts.name} is given for ${other}`);
+    if (other !== undefined)
+      refuse(`points/${name}`, `${facts.name} is already used for ${other}; choose another point`);
     used.set(facts.index, name);
   }
 }

@@ -12,7 +12,7 @@ const minutes = 60_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** An assistant whose client asks its person so; `made` are the calls that reached the service. */
+/** An assistant whose client answers questions with `person`; `made` lists the operations that were called. */
 async function connected(elicitation: Record<string, object>, person: () => Promise<ElicitResult>) {
   const made: string[] = [];
   const client: Client = {
@@ -34,7 +34,7 @@ async function connected(elicitation: Record<string, object>, person: () => Prom
   return { call, made };
 }
 
-test('[platform §8] a person has five minutes to answer; after that nothing is done', async () => {
+test('[platform §8] the person has five minutes to answer; a later answer changes nothing', async () => {
   let agree: (answer: ElicitResult) => void = () => undefined;
   const { call, made } = await connected({ form: {} }, () => new Promise((resolve) => (agree = resolve)));
   const slow = call();
@@ -49,7 +49,7 @@ test('[platform §8] a person has five minutes to answer; after that nothing is 
   expect(made).toEqual(['automation.rule.create']);
 });
 
-test('[platform §8] an answer that is none, and a client that fails, do nothing and say so', async () => {
+test('[platform §8] an invalid answer and a failing client change nothing, and the reason is reported', async () => {
   const odd = await connected({ form: {} }, () => Promise.resolve({ action: 'accept', content: {} }));
   expect(await odd.call()).toContain('nothing was done: the person could not be asked: ');
   const broken = await connected({ form: {} }, () => Promise.reject(new Error('no window')));
@@ -57,7 +57,7 @@ test('[platform §8] an answer that is none, and a client that fails, do nothing
   expect([...odd.made, ...broken.made]).toEqual([]);
 });
 
-test('[platform §8] a client that only opens addresses cannot ask: its own confirmation counts', async () => {
+test('[platform §8] a client that supports URL elicitation only is not asked; its confirmation counts', async () => {
   const { call, made } = await connected({ url: {} }, () => Promise.reject(new Error('must not be asked')));
   expect(await call()).toContain('the service was called');
   expect(made).toEqual(['automation.rule.create']);

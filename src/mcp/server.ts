@@ -29,7 +29,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** The longest change, in characters, that a user is asked about. The question shows all of it, so a longer change is refused. */
 const elicitedTextMax = 20_000;
-/** How long a user has to answer. */
+/** Deadline for the answer of the user. */
 const elicitationMinutes = 5;
 const msPerMinute = 60_000;
 const timedOut: number = ErrorCode.RequestTimeout;
@@ -115,7 +115,7 @@ async function call(
  * confirmed, otherwise the reason why not.
  */
 async function whyNot(server: Server, tool: Tool, given: Arguments, signal: AbortSignal): Promise<string | null> {
-  // A client that can only open addresses shows no question.
+  // A client that supports URL elicitation only cannot show the question.
   if (server.getClientCapabilities()?.elicitation?.form === undefined) return null;
   const what = JSON.stringify(without(given, 'confirmed'));
   if (what.length > elicitedTextMax)

@@ -82,7 +82,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await context.close();
   });
 
-  test('a list that stays open says when newer events belong to it, and shows them', async () => {
+  test('an open list reports newer events that match its filters, and shows them on request', async () => {
     const { page, context, complaints } = await visit(browser, service, {
       hash: '/audit?action=automation.point.override',
     });
@@ -96,7 +96,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await page.getByRole('button', { name: 'Show them' }).click();
     await expect.poll(() => rows.count()).toBe(4);
     await expect.poll(() => newer.count()).toBe(0);
-    // What happens elsewhere is not for this list.
+    // Events that the filters exclude are not reported.
     await service.command('POST', '/points/4/action/1/release', { reason: 'by hand' });
     const looked = page.waitForResponse((response) => response.url().includes('limit=1'));
     await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));

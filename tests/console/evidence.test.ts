@@ -142,7 +142,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const panel = page.getByTestId('tests');
     await panel.getByRole('button', { name: 'Add a test' }).click();
     await untilText(panel.getByTestId('summary'), /failed/);
-    // What is not saved is still there after a look at another page.
+    // Unsaved tests survive navigation to other pages.
     await page.getByRole('link', { name: 'Backtest' }).click();
     await page.getByTestId('backtest').waitFor();
     await page.getByRole('link', { name: 'Rules', exact: true }).click();
@@ -284,7 +284,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await panel.getByRole('button', { name: 'Compare' }).click();
     await untilText(panel.getByTestId('shadow-equal'), /^0 % equal \(0 of \d+ moments\)$/);
     await untilText(panel, /battery · power_setpoint \(kW\)\s*nothing\s*0/);
-    // It says what it is of, also when the form says something else by now.
+    // The report names its rule and time range, also after the form has changed.
     const from = localTime(Date.parse('2020-01-01T00:00:00Z'));
     await panel.getByLabel('From').fill(from);
     await untilText(panel, /Compared with “Stop when full”, from .+ to .+\./);

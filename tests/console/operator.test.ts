@@ -270,7 +270,7 @@ instances:
         .getByRole('checkbox')
         .check();
       await dialog.getByRole('button', { name: 'Add 1 point…' }).click();
-      // The unit is not that of the channel, so the point keeps it.
+      // The unit differs from that of the channel, so the address includes it.
       await untilText(dialog.getByLabel(/Changes to site\.yaml from line/), /unit_id: 9[\s\S]*register: 30010/);
       expect(complaints).toEqual([]);
       await context.close();

@@ -56,7 +56,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     expect(await priority(page).inputValue()).toBe(before);
     await priority(page).fill('4294967296');
     await page.keyboard.press('Tab');
-    // It says why what was typed is gone.
+    // The last value is restored, and the error names the range.
     expect(await priority(page).inputValue()).toBe(before);
     await page.getByText('Enter a whole number from 0 to 4294967295.').waitFor();
     await priority(page).fill('41');

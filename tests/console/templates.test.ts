@@ -34,7 +34,7 @@ describe.runIf(chromiumPath !== undefined)('templates', () => {
     await page.getByRole('option', { name: /battery · soc/ }).click();
     await dialog.getByLabel(/^setpoint:/).click();
     await page.getByRole('option', { name: /battery · power_setpoint/ }).click();
-    // A number out of range is named and not used, nor is a default used in its place.
+    // A number out of range disables the button and names the range; the default does not replace it.
     for (const odd of ['100.5', '']) {
       expect(await create.isDisabled()).toBe(false);
       await dialog.getByLabel(/^soc_target:/).fill(odd);

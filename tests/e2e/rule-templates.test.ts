@@ -106,13 +106,13 @@ describe.each(engines)('templates on %s', (engine) => {
     const both = { load: power, pv: power, soc, setpoint };
     expect(await refusal({ template: 'battery-self-consumption', points: both })).toEqual([
       400,
-      'body /points/pv: choose another point: power is given for load',
+      'body /points/pv: power is already used for load; choose another point',
     ]);
     const selfConsumption = (numbers: object) =>
       refusal({ template: 'battery-self-consumption', points: { load: power, pv, soc, setpoint }, numbers });
     const crossed = [400, 'body /numbers/soc_min: must be at most soc_max, which is 50'];
     expect(await selfConsumption({ soc_min: 50.5, soc_max: 50 })).toEqual(crossed);
-    // Also where one of the two is the default, here 95.
+    // The default of the other number counts too, here 95.
     expect((await selfConsumption({ soc_min: 95.5 }))[1]).toContain('which is 95');
     expect(await selfConsumption({ soc_min: 50, soc_max: 50 })).toEqual([200, undefined]);
     expect((await refusal({ template: 'nothing-like-it' }))[0]).toBe(404);

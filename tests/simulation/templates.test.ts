@@ -158,7 +158,7 @@ describe.each(packageTemplates)('[rules §13.3] $name', (template) => {
   });
 });
 
-test('[rules §13.3] hours across midnight: charges from the evening to the morning, and at no hour when both are the same', () => {
+test('[rules §13.3] hours across midnight: charges from evening to morning; equal hours charge never', () => {
   const template = packageTemplates.find(({ name }) => name === 'battery-night-charge');
   if (template === undefined) throw new Error('no such template');
   /** Local hours of a winter day in which it charges. */

@@ -94,7 +94,7 @@ interface NewerParts {
   readonly onShow: () => void;
 }
 
-/** The list stays as it was read; it says when it is no longer the newest. */
+/** The list does not update by itself: a notice reports newer events. */
 function Newer({ search, newest, onShow }: NewerParts) {
   if (!useNewerEvents(search, newest)) return null;
   return (

@@ -69,8 +69,8 @@ export function useAuditEvents(search: AuditSearch) {
 }
 
 /**
- * Whether events were recorded that belong above the newest one of a list; not asked for an empty list. It looks at the time since that
- * event only: a search without matches costs as much as the log is long.
+ * Whether the log has newer events than `newest` that match the filters; false for an empty list. The search starts at the time of
+ * `newest`: a search without matches would read the whole log.
  */
 export function useNewerEvents(search: AuditSearch, newest: AuditEvent | undefined): boolean {
   const from = newest === undefined ? '' : `${newest.occurredAt.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`;

@@ -35,7 +35,7 @@ export function placesOfModels({ models }: ScannedChannel): FoundPlace[] {
   });
 }
 
-/** With the unit in their addresses where it was asked for: it may be another one than that of the channel. */
+/** `isOfUnit`: the scan named a unit, which may differ from that of the channel, so addresses include it. */
 export function placesOfRegisters({ registers }: ScannedChannel, isOfUnit: boolean): FoundPlace[] {
   return registers.map(({ unit, table, register }) => {
     const isBit = table === 'coil' || table === 'discrete';

@@ -1,4 +1,4 @@
-/** Nodes by what is written on them: reports name them by the ids of the document, which no page shows. */
+/** Node labels for reports, which contain node ids. */
 import { isFields } from '../../../src/rules/issues.ts';
 
 export type NodeNames = (id: string) => string;

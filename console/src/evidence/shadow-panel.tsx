@@ -55,7 +55,7 @@ export function ShadowPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'c
 
 interface ReportParts extends Pick<EvidenceParts, 'rule' | 'catalogue'> {
   readonly data: ShadowFindings;
-  /** What it is of: the form may have been changed since. */
+  /** The request that `data` answers: the form may have changed since. */
   readonly asked: ShadowQuestion;
 }
 

@@ -42,7 +42,7 @@ interface Edited {
   readonly list: readonly KeyedTest[];
 }
 
-/** They stay while the person looks at other pages, and end with the session. */
+/** Kept while other pages are open, until sign-out. */
 function useEdited(rule: StoredRule) {
   const queries = useQueryClient();
   const key = ['edited-tests', rule.id];

@@ -7,7 +7,7 @@ import { isWithin, type NumberRange, stepped, typedNumber, writtenNumber } from 
 
 interface NumberParts extends NumberRange, Omit<TextInputProps, 'value' | 'onChange' | 'min' | 'max' | 'step'> {
   readonly value: number | null;
-  /** For what always has a value: anything but a number within the range is not reported, and replaced by the value when the field is left. */
+  /** The field always has a value: other input than a number in the range is not reported, and on blur the last value is restored. */
   readonly required?: boolean;
   readonly step?: number;
   readonly onChange: (value: number | null) => void;

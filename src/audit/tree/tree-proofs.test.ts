@@ -122,7 +122,7 @@ describe('the audit tree', () => {
     );
   });
 
-  test('[audit §9] sizes beside a power of two are told from it, up to the largest', async () => {
+  test('[audit §9] sizes next to a power of two are distinguished from it, up to 2^52 + 1', async () => {
     const [left, own, next] = [leafHash('aa'), leafHash('bb'), leafHash('cc')];
     for (const exponent of [10, 48, 52]) {
       const before = { size: 2 ** exponent + 1, root: nodeHash(left, own) };

@@ -50,7 +50,7 @@ export interface RuleTemplate {
   readonly version: number;
   readonly points: readonly PointParameter[];
   readonly numbers: readonly NumberParameter[];
-  /** Pairs of numbers of which the first must not be above the second, as the ends of a band. */
+  /** Pairs of numbers, such as the ends of a band: the first must not exceed the second. */
   readonly ascending: readonly (readonly [string, string])[];
   readonly content: (given: Arguments) => TemplateContent;
 }
