@@ -1,7 +1,7 @@
 /**
- * RFC 8785 canonical JSON: one text per value, fit for digests. Refuses NaN, infinities and lone surrogates. Written
- * out here because frames are long arrays of numbers, which the engine's own JSON writes many times faster than a
- * walk does; a property test holds it to the `canonicalize` library, byte for byte.
+ * RFC 8785 canonical JSON: one text per value, suitable for digests. Refuses NaN, infinities and lone surrogates. Implemented
+ * here because frames are long arrays of numbers, which JSON.stringify writes many times faster than a
+ * recursive walk; a property test compares it with the `canonicalize` library, byte for byte.
  */
 
 import type { Steps } from './turns.ts';
@@ -20,7 +20,7 @@ function scalarText(value: unknown): string {
   return text;
 }
 
-/** Here and below texts are appended and never joined: the engine copies what was appended once, at the end. */
+/** Here and below, texts are appended, not joined: the engine then copies the characters once, at the end. */
 function arrayText(values: readonly unknown[]): string {
   if (isPlain(values)) {
     const plain = JSON.stringify(values);
@@ -33,7 +33,7 @@ function arrayText(values: readonly unknown[]): string {
   return `${text}]`;
 }
 
-/** Only members that JSON.stringify writes as this file does. A loop: a function called for each one takes as long as the writing. */
+/** Only members that JSON.stringify writes as this file does. A loop, because a callback per member doubles the time. */
 function isPlain(values: readonly unknown[]): boolean {
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
@@ -61,7 +61,7 @@ function objectText(value: object): string {
 /** Below this depth a value is written in one step: above it lie the nodes of a rule's documents, which can be many. */
 const stepDepth = 5;
 
-/** As `canonicalJson`, a member near the root a step: what is written may be as large as two requests. */
+/** As `canonicalJson`, one step per member near the root, because a document may be as large as two requests. */
 export function* canonicalSteps(value: unknown, depth = 0): Steps<string> {
   if (depth >= stepDepth || typeof value !== 'object' || value === null) return canonicalJson(value);
   yield;

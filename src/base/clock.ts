@@ -1,6 +1,6 @@
 /**
- * The one door to time. Monotonic milliseconds measure durations, wall milliseconds label events ([platform §1.4],
- * "Durations"). `systemClock` is the real one; `testing/simulated-clock.ts` is the one that tests turn by hand.
+ * The only access to time. Monotonic milliseconds measure durations, wall-clock milliseconds label events ([platform §1.4],
+ * "Durations"). `systemClock` is the real one; tests use `testing/simulated-clock.ts`.
  */
 
 /** A timer that can be cancelled; cancelling twice is harmless. */
@@ -23,10 +23,10 @@ export interface Clock {
 
 const nanosecondsPerMs = 1e6;
 
-/** The longest that a timer of the system can wait, about 25 days: it takes anything longer for "at once". */
+/** The longest delay of a system timer, about 25 days: a longer one would fire at once. */
 export const longestDelayMs = 2_147_483_647;
 
-/** A delay that no timer can hold is a bug of the caller, and must not look like one that is over. */
+/** A delay longer than the maximum is a bug of the caller. It must not fire at once. */
 export function checkDelay(delayMs: number): void {
   if (!(delayMs <= longestDelayMs)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
 }
@@ -38,7 +38,7 @@ export const systemClock: Clock = {
   after(delayMs, task) {
     checkDelay(delayMs);
     const dueMs = systemClock.monotonicMs() + delayMs;
-    // Timers of the runtime count whole milliseconds of a coarser clock, and may fire one early.
+    // Timers of the runtime count whole milliseconds of a coarser clock, and may fire one millisecond early.
     const fire = (): void => {
       const restMs = dueMs - systemClock.monotonicMs();
       if (restMs > 0) timer = setTimeout(fire, restMs);

@@ -1,4 +1,4 @@
-/** Files of one kind in a folder of the config dir, such as device templates: all are read, and one error names every fault of each. */
+/** Files of one kind in a folder of the config dir, such as device templates: all are read, and one error lists the faults of all. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { YamlError } from './yaml.ts';
@@ -39,7 +39,7 @@ function filesIn(folder: string, name: string): readonly string[] {
   }
 }
 
-/** Throws what is not a refusal of the file system. */
+/** Rethrows errors that do not come from the file system. */
 function unreadable(error: unknown, shown: string): string {
   const code = codeOf(error);
   if (code === undefined) throw error;

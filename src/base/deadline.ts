@@ -1,7 +1,7 @@
 /** Deadlines as abort signals: made once at the edge, honoured by every await below it. */
 import type { Clock, Timer } from './clock.ts';
 
-/** The longest that a timer of the platform can wait: a longer one would end at once. */
+/** The longest delay of a platform timer: a longer one would fire at once. */
 const timerMsMax = 2 ** 31 - 1;
 
 export interface Deadline {
@@ -37,13 +37,13 @@ export function deadline(clock: Clock, delayMs: number, outer?: AbortSignal): De
   };
 }
 
-/** Whether a signal ended because time was up, and not because nobody waits any more. */
+/** Whether a signal aborted at its deadline, and not because the caller cancelled. */
 export function timeIsUp(signal: AbortSignal): boolean {
   const reason: unknown = signal.reason;
   return signal.aborted && reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** The work's value, or a rejection as soon as the signal aborts: whatever still runs is not waited for. */
+/** The work's value, or a rejection as soon as the signal aborts; work that is still running is not awaited. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(new Error('aborted'));

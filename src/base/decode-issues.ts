@@ -1,6 +1,6 @@
 /**
  * The issues of a value that did not decode: one per field, unknown members by name. Of a union only the intended shape is
- * reported; when none can be told, the discriminating words are listed.
+ * reported; if it is unclear which one was intended, the discriminating values are listed.
  */
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
@@ -22,8 +22,8 @@ export interface SchemaError {
 }
 
 /**
- * Errors that the validator looks for in one value. Its own bound of 8 cuts a choice of three shapes short, and then
- * nothing says that it was one.
+ * Maximum number of validator errors for one value. The validator's own bound of 8 cuts off a union of three shapes, and
+ * then the errors do not show that it was a union.
  */
 const errorsMax = 64;
 Settings.Set({ maxErrors: errorsMax });
@@ -50,9 +50,9 @@ function issueOf(error: SchemaError, schema: TSchema): DecodeIssue {
 /** A choice between shapes, none of which the value has. */
 interface Choice {
   readonly error: SchemaError;
-  /** The shape whose own faults say what is wrong. */
+  /** The intended shape, whose errors are reported. */
   readonly meant: number | null;
-  /** Said instead of any shape's faults. */
+  /** Reported instead of the errors of any shape. */
   readonly issue: DecodeIssue | null;
 }
 
@@ -95,7 +95,7 @@ function hasTypeOf(shape: unknown, given: unknown): boolean {
   return shape.type === typeof given || (shape.type === 'integer' && typeof given === 'number');
 }
 
-/** True for the fault of a shape that was not meant. */
+/** True for the error of a shape that was not intended. */
 function isOutside({ schemaPath, instancePath }: SchemaError, { error, meant }: Choice): boolean {
   const shapes = `${error.schemaPath}/anyOf/`;
   if (!schemaPath.startsWith(shapes)) return false;
@@ -103,7 +103,7 @@ function isOutside({ schemaPath, instancePath }: SchemaError, { error, meant }: 
   return schemaPath.slice(shapes.length).split('/')[0] !== String(meant);
 }
 
-/** The member by whose constant each of the shapes can be told from the others. */
+/** The member whose constant distinguishes the shapes. */
 function tellingMember(shapes: readonly unknown[]): string | null {
   const names = Object.keys(properties(shapes[0]) ?? {});
   return names.find((name) => shapes.every((shape) => constantAt(shape, name) !== undefined)) ?? null;
@@ -135,7 +135,7 @@ function plainChoice(shapes: readonly unknown[]): string | null {
   return objects ? `${oneOf(words)}, or an object` : oneOf(words);
 }
 
-/** In words where there are some: the description of a pattern, the members of a choice. */
+/** As text where possible: the description of a pattern, the members of a union. */
 function messageOf(error: SchemaError, schema: TSchema): string {
   const { params } = error;
   if ('allowedValues' in params && Array.isArray(params.allowedValues)) return oneOf(params.allowedValues);

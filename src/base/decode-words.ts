@@ -14,12 +14,12 @@ const formats: Readonly<Record<string, string>> = {
   'date-time': 'a time with its offset, such as 2026-07-11T06:00:00Z',
 };
 
-/** Undefined for a type without words. */
+/** Undefined for an unlisted type. */
 export function typeInWords(type: unknown): string | undefined {
   return typeof type === 'string' ? types[type] : undefined;
 }
 
-/** Null for a keyword without words here. */
+/** Null for an unlisted keyword. */
 export function keywordInWords(keyword: string, params: object): string | null {
   const limit = 'limit' in params ? Number(params.limit) : Number.NaN;
   switch (keyword) {

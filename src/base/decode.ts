@@ -11,7 +11,7 @@ export type Decoded<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: DecodeIssue[] };
 
-/** Compiles `schema` for the first value and keeps it: a program uses few of the schemas that it has, and each costs its start. */
+/** Compiles `schema` for the first value and caches it: a program uses few of its schemas, and compiling each would slow down the start. */
 export function compiledWhenUsed<S extends TSchema>(schema: S) {
   const compile = () => Compile(schema);
   let compiled: ReturnType<typeof compile> | undefined;

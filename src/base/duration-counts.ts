@@ -1,7 +1,7 @@
-/** Durations counted by size: plain data that crosses threads, and what a histogram of the metrics is made of. */
+/** Durations counted by size: plain data that crosses threads and becomes a histogram metric. */
 
 export interface DurationCounts {
-  /** Upper bounds in seconds, ascending; one more class holds what is above the last. */
+  /** Upper bounds in seconds, ascending; one more class counts what is above the last. */
   readonly boundsSeconds: readonly number[];
   /** How many fell into each class, not cumulated. */
   readonly counts: readonly number[];

@@ -57,7 +57,7 @@ export interface FaultExtra {
   /** Machine-readable particulars; must be free of paths, SQL, stacks and addresses. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryAfterMs?: number;
-  /** When this one occasion differs from what its code means. */
+  /** If this occurrence differs from the default of its code. */
   readonly retryable?: boolean;
   readonly cause?: unknown;
 }

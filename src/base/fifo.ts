@@ -1,6 +1,6 @@
 /**
- * A queue whose oldest item leaves in constant time, however long it is. An array moves all its items for that, which costs most
- * when a queue is at its limit and each newcomer drops the oldest.
+ * A queue that removes its oldest item in constant time, regardless of its length. An array would move all its items, which costs
+ * most when a queue is at its limit and each new item drops the oldest.
  */
 export class Fifo<Item> {
   #items: (Item | undefined)[] = [];
@@ -19,18 +19,18 @@ export class Fifo<Item> {
     this.#items.push(item);
   }
 
-  /** The oldest, at most so many; they stay. */
+  /** The oldest items, at most `count`; they stay in the queue. */
   head(count: number): readonly Item[] {
     return this.#items.slice(this.#from, this.#from + count) as Item[];
   }
 
-  /** Takes the oldest away, at most so many. */
+  /** Removes the oldest items, at most `count`. */
   take(count: number): readonly Item[] {
     const taken = this.head(count);
     // The old place must not keep a removed item alive: queues are bounded in bytes too.
     this.#items.fill(undefined, this.#from, this.#from + taken.length);
     this.#from += taken.length;
-    // The room of those that left is given back when it is half of all: each item is moved once on average.
+    // Compacts when half of the array is free: each item moves once on average.
     if (this.#from * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#from);
       this.#from = 0;

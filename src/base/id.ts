@@ -1,18 +1,18 @@
-/** The one door to randomness: identifiers and secrets. */
+/** The only access to randomness: identifiers and secrets. */
 import { v7 } from 'uuid';
 import { systemClock } from './clock.ts';
 
 const idBytes = 16;
-/** Random bytes of the next identifiers: asked for together, they cost a tenth. */
+/** Random bytes for the next identifiers: requested in batches, they cost a tenth. */
 const pool = new Uint8Array(idBytes * 256);
 let taken = pool.length;
 let lastMs = Number.NEGATIVE_INFINITY;
 let sequence = 0;
-/** A millisecond's sequence begins in the lower half of what it may count to, so that it never comes to its end. */
+/** A millisecond's sequence starts in the lower half of its range, so that it cannot overflow. */
 const sequenceBits = 31;
 const sequenceMax = 2 ** 32 - 1;
 
-/** A fresh UUIDv7: unique, and sorted by time of making. */
+/** A new UUIDv7: unique, and sortable by creation time. */
 export function newId(): string {
   if (taken === pool.length) {
     crypto.getRandomValues(pool);
@@ -28,7 +28,7 @@ export function newId(): string {
   return v7({ random, msecs: lastMs, seq: sequence });
 }
 
-/** Sorts before every identifier made at this time or later, and behind all made before it. */
+/** Sorts before every identifier created at this time or later, and after all created earlier. */
 export function firstIdAt(wallMs: number): string {
   const digits = Math.max(0, Math.floor(wallMs)).toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}`;
@@ -36,7 +36,7 @@ export function firstIdAt(wallMs: number): string {
 
 const secretBytes = 32;
 
-/** A fresh secret of 32 random bytes as base64url. */
+/** A new secret of 32 random bytes as base64url. */
 export function newSecret(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(secretBytes))).toString('base64url');
 }

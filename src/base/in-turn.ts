@@ -1,4 +1,4 @@
-/** Work that must not overlap: each piece begins when the one before it has ended, however that ended. */
+/** Work that must not overlap: each piece starts when the previous one has ended, successfully or not. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createTurn(): InTurn {

@@ -1,6 +1,6 @@
 /**
- * The one door to errors that nobody caught: work is run under a name, and an error in any later callback of that work is
- * reported with the name instead of ending the thread. An error outside all named work ends it as ever.
+ * The only handler of uncaught errors: work runs under a name, and an error in any later callback of that work is
+ * reported with the name instead of ending the thread. An uncaught error outside named work ends the thread as usual.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 

@@ -1,4 +1,4 @@
-/** RFC 6902 operations, of those that messages are varied with: add, replace, remove. Returns a patched copy. */
+/** The RFC 6902 operations add, replace and remove, for variants of messages. Returns a patched copy. */
 
 export interface PatchOperation {
   readonly op: 'add' | 'replace' | 'remove';

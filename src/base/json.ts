@@ -1,7 +1,7 @@
 /**
- * JSON from outside, strictly. `JSON.parse` keeps the last of duplicate members, accepts `__proto__`, turns a number
+ * Strict JSON parser for input from outside. `JSON.parse` keeps the last of duplicate members, accepts `__proto__`, turns a number
  * that is too large into an infinity and an escaped half of a surrogate pair into a text that no file or digest can
- * hold. Each would let a document mean something else than it shows, so each is refused, as is nesting beyond a limit.
+ * hold. Each could make a document mean something else than it shows, so each is refused, as is nesting beyond a limit.
  */
 import { atOnce, type Steps } from './turns.ts';
 
@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Which rule a text breaks, by name. */
+/** The violated rule, by name. */
 type JsonRule = 'json' | 'depth' | 'proto_member' | 'duplicate_member' | 'number_overflow' | 'lone_surrogate';
 
 /** Whether a number that overflows refuses the text here, or becomes an infinity that the reader's own check names. */
@@ -54,13 +54,13 @@ const codes = {
   closeObject: 0x7d,
 } as const;
 
-/** Characters that are looked at in one step. */
+/** Characters scanned in one step. */
 const stepCharacters = 65_536;
 
 /** One pass over a text that is known to be valid JSON: depth, members, texts and numbers. */
 function* check(text: string, overflow: NumberOverflow): Steps<void> {
   const open: (Set<string> | null)[] = [];
-  // Asked once of the whole text: most have none.
+  // Checked once for the whole text: most texts have none.
   const isSuspect = mayBreakPair(text);
   let expectKey = false;
   let stepEnd = stepCharacters;
@@ -104,12 +104,12 @@ function noteMember(members: Set<string>, name: string): void {
   members.add(name);
 }
 
-/** Only an escape can bring in half of a surrogate pair: the bytes themselves were valid UTF-8. */
+/** Only an escape can introduce half of a surrogate pair: the bytes themselves were valid UTF-8. */
 function mayBreakPair(text: string): boolean {
   return text.includes('\\u') || !text.isWellFormed();
 }
 
-/** Of a text in which some token may be suspect. */
+/** For a text in which some token may be invalid. */
 function checkUnicode(token: string): void {
   if (mayBreakPair(token) && !(JSON.parse(token) as string).isWellFormed())
     throw new JsonError('has a text that is not valid Unicode', 'lone_surrogate');
@@ -132,7 +132,7 @@ const plainDigitsMax = 308;
 
 /**
  * Refuses a number that is too large; returns the index after its last character. Only those with an exponent or hundreds of digits are
- * converted, because no other can be.
+ * converted, because no other number can overflow.
  */
 function checkNumber(text: string, from: number, overflow: NumberOverflow): number {
   const plainEnd = endOfDigits(text, from);
@@ -144,7 +144,7 @@ function checkNumber(text: string, from: number, overflow: NumberOverflow): numb
   return end;
 }
 
-/** Digits, points and signs: between "+" and "9" a valid text has nothing else beside the comma. */
+/** Digits, points and signs: between "+" and "9" a valid text contains only these and the comma. */
 function endOfDigits(text: string, from: number): number {
   for (let at = from; ; at++) {
     const code = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-/** Limits of service.yaml, each stated once: default, allowed range and meaning. The name ends in the unit. */
+/** Limits of service.yaml, each defined once: default, allowed range and meaning. The name ends with the unit. */
 import Type, { type Static, type TObject } from 'typebox';
 
 /** A whole number from `least` to `most`. */

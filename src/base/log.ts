@@ -17,23 +17,23 @@ export interface Log {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Members whose value never belongs into a log, at the top and one level down. */
+/** Members that are always redacted, at the top level and one level down. */
 const secrets = ['authorization', 'cookie', 'password', 'passwd', 'secret', 'token', 'access_token', 'private_key'];
 const hidden = '[redacted]';
-/** Whatever a message or an error of some library quotes: credentials in a header, a signed token, an address with a password. */
+/** Secrets that a message or a library's error may quote: credentials in a header, a signed token, an address with a password. */
 const credentials = [
   /\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/g,
   /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g,
   /(?<=\/\/[^/\s:@"]{0,128}:)[^/\s@"]+(?=@)/g,
   // In a query or a form.
   /(?<=[?&\s"](?:access_token|refresh_token|id_token|token|client_secret|secret|password|passwd|code|api_?key)=)[^&\s"\\]+/gi,
-  // A member of a document at any depth, and of one that is quoted as a text.
+  // In a member of a document at any depth, also of a document that is quoted as text.
   /(?<="(?:authorization|(?:set-)?cookie|password|passwd|secret|client_secret|token|access_token|refresh_token|id_token|private_key|api_?key|x-api-key)":")(?!\[redacted\])(?:[^"\\]|\\.)+/gi,
   /(?<=\\"(?:authorization|(?:set-)?cookie|password|passwd|secret|client_secret|token|access_token|refresh_token|id_token|private_key|api_?key|x-api-key)\\":\s?\\")[^"\\]+/gi,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----/gs,
 ];
 
-/** A line of the log without what could be used to sign in. */
+/** A log line without credentials. */
 export function redacted(line: string): string {
   return credentials.reduce((text, pattern) => text.replaceAll(pattern, hidden), line);
 }
@@ -55,7 +55,7 @@ function wrap(target: pino.Logger): Log {
   };
 }
 
-/** A log that keeps nothing, for tests and for tools that print their own output. */
+/** A log that discards all lines, for tests and for tools that print their own output. */
 export const silentLog: Log = {
   debug: () => undefined,
   info: () => undefined,

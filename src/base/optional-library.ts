@@ -1,6 +1,6 @@
-/** Libraries that an installation from sources may lack [platform §1.7] (`npm ci --omit=dev`): what needs one asks here. */
+/** Libraries that an installation from sources may lack [platform §1.7] (`npm ci --omit=dev`) are loaded here. */
 
-/** The library, or null where it is not installed. A library that is there and fails throws. */
+/** The library, or null if it is not installed. Throws if the library is installed but fails to load. */
 export async function optionalLibrary<Library>(load: () => Promise<Library>): Promise<Library | null> {
   try {
     return await load();
@@ -15,7 +15,7 @@ export function leftOut(use: string, library: string): string {
   return `${use} needs the package ${library}, which is not installed: install it too, or use the built program`;
 }
 
-/** A package that cannot be found; a file of a package that is there is another matter. */
+/** True if a package is missing; false if one of its files is. */
 function isLeftOut(error: unknown): boolean {
   return (
     error instanceof Error &&

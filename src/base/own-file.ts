@@ -1,4 +1,4 @@
-/** Small files that the service makes once for itself, such as keys: readable by their owner only. */
+/** Small files that the service creates once for itself, such as keys: readable by their owner only. */
 import {
   chmodSync,
   closeSync,
@@ -22,9 +22,9 @@ import { newId } from './id.ts';
 const ownerOnly = 0o600;
 
 /**
- * The file's text; made first when it is not there. Linked into place when it is whole: of two starts at once both read
- * the same, and a crash leaves no half of a file. It is on disk when this returns, because what a key signs may outlive a loss
- * of power.
+ * The file's text; the file is created first if it does not exist. A complete file is linked into place: of two concurrent starts both read
+ * the same, and a crash leaves no partial file. It is on disk when this returns, because what a key signs may outlive a power
+ * loss.
  */
 export function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
@@ -43,7 +43,7 @@ export function readOrMake(file: string, make: () => string): string {
 }
 
 /**
- * Replaces the text of a file: whole and on disk when this returns, or not at all. `mode`: its permissions, where they are more
+ * Replaces the text of a file: complete and on disk when this returns, or not at all. `mode`: its permissions, if they are wider
  * than the owner's.
  */
 export function replaceDurably(file: string, text: string, mode = ownerOnly): void {
@@ -60,7 +60,7 @@ export function replaceDurably(file: string, text: string, mode = ownerOnly): vo
   syncFolder(file);
 }
 
-/** The name of a new file is on disk when its folder is. */
+/** The name of a new file is durable when its folder is. */
 function syncFolder(file: string): void {
   const folder = openSync(dirname(file), 'r');
   try {
@@ -70,7 +70,7 @@ function syncFolder(file: string): void {
   }
 }
 
-/** The file's text; null when there is none. */
+/** The file's text; null if it does not exist. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
@@ -82,7 +82,7 @@ export function readIfThere(file: string): string | null {
 
 const newline = 10;
 
-/** Adds a line that is on disk when this returns. When that fails, as on a full disk, the file is as it was before. */
+/** Appends a line, durable when this returns. On failure, such as a full disk, the file is unchanged. */
 export function appendLineDurably(file: string, line: string): void {
   const handle = openSync(file, 'a+', ownerOnly);
   try {
@@ -103,7 +103,7 @@ export function appendLineDurably(file: string, line: string): void {
   }
 }
 
-/** Takes a last line without its end off, which a power cut left behind; returns it, or null when the file ends as it should. */
+/** Removes an incomplete last line, which a power loss may leave behind, and returns it; null if the file is complete. */
 export function cutTornLine(file: string): string | null {
   const text = readIfThere(file);
   if (text === null || text === '' || text.endsWith('\n')) return null;

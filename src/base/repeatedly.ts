@@ -1,16 +1,16 @@
-/** A task that is done again and again, such as storing what is kept until the database takes it. */
+/** A periodic task, such as storing a backlog until the database accepts it. */
 import type { Clock, Timer } from './clock.ts';
 import { Fault } from './fault.ts';
 import type { Log } from './log.ts';
 
 export interface Repeated extends Timer {
-  /** Does it now, and once more if it is under way. */
+  /** Runs it now, and once more if it is already running. */
   now(): void;
 }
 
 /**
- * Does `task` every `intervalMs`, one after the other; one that fails is done again at its next time. A refusal is
- * expected: it is logged, once until the task is done, only as the words of `refusal`. Any other error is logged, once for as
+ * Runs `task` every `intervalMs`, without overlap; after a failure it runs again at its next time. A refusal is
+ * expected: it is logged once until the task succeeds, with only the words of `refusal`. Any other error is logged once for as
  * long as it stays the same.
  */
 export function repeatedly(
@@ -77,7 +77,7 @@ class RepeatedTask implements Repeated {
       this.#told = undefined;
     } catch (error) {
       const text = String(error);
-      // A failure of a task that was in progress at its cancel is not reported.
+      // A failure of a task that was running when it was cancelled is not reported.
       if (this.#ended) return;
       if (error instanceof Fault) {
         if (this.#refusal !== undefined && this.#told !== this.#refusal)

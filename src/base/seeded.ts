@@ -1,5 +1,5 @@
 /**
- * A seeded stream of numbers, for whatever must be drawn and come out the same again: a function of its seed, so nothing here is random
+ * A seeded stream of numbers for reproducible draws: a function of its seed, so nothing here is random
  * ([processor §7]: two runs of one request give equal bytes).
  */
 
@@ -25,7 +25,7 @@ export class SeededStream {
     return Math.floor(this.next() * bound);
   }
 
-  /** Puts `count` of the first entries of `items` at its front, drawn without replacement. */
+  /** Moves `count` random entries of `items` to its front, drawn without replacement. */
   drawInPlace(items: Int32Array, count: number): void {
     for (let place = 0; place < count; place++) {
       const other = place + this.below(items.length - place);

@@ -12,8 +12,8 @@ export interface Port {
 }
 
 /**
- * Memory of a thread that runs as long as the service. Little of what it makes survives a moment: a small young generation is collected in
- * short pauses, and does not grow to many times what the thread holds.
+ * Memory of a thread that runs as long as the service. Most of what it allocates is short-lived: a small young generation is collected in
+ * short pauses, and does not grow to many times the live heap.
  */
 export const threadMemory = { maxYoungGenerationSizeMb: 6 };
 
@@ -49,9 +49,9 @@ interface EventMessage {
 type ThreadMessage = CallMessage | ReplyMessage | EventMessage;
 
 export interface AnswerOptions<M extends Methods> {
-  /** Methods that only read: an error in one leaves nothing half done, so it never ends the thread. */
+  /** Methods that only read: an error in one leaves no partial change, so it never ends the thread. */
   readonly questions?: readonly (keyof M & string)[];
-  /** Takes the error of such a question, for the log. */
+  /** Receives the error of such a method, for the log. */
   readonly onError?: (method: string, error: unknown) => void;
   /** Turns any error into a refusal, where another program calls, perhaps of another version. */
   readonly refuse?: (error: unknown) => Fault;

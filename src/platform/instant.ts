@@ -1,8 +1,8 @@
-/** Moments as the contracts write them: `YYYY-MM-DDTHH:MM:SS.mmmZ`; on the way in the milliseconds may be left out. */
+/** Timestamps in the contracts' format, `YYYY-MM-DDTHH:MM:SS.mmmZ`; in input the milliseconds are optional. */
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{3})?Z$/;
 
-/** Milliseconds since the epoch, or null when the text is not a real moment from 1970 on. */
+/** Milliseconds since the epoch, or null if the text is not a valid time from 1970 on. */
 export function instantMs(text: string): number | null {
   if (!pattern.test(text)) return null;
   const ms = Date.parse(text);

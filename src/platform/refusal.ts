@@ -1,6 +1,6 @@
 /**
- * Refusals of the application contracts: tagged results, never exceptions. One table says for each code whether a retry
- * with the same key can help, and how the audit calls it: the caller was refused, or the work failed.
+ * Refusals of the application contracts: tagged results, never exceptions. One table defines for each code whether a retry
+ * with the same key can help, and its audit outcome: refused, or failed.
  */
 import type { AuditOutcome } from '../audit/event.ts';
 
@@ -51,7 +51,7 @@ export interface Refusal {
   readonly retryable: boolean;
 }
 
-/** A refusal of a command with what its audit event calls it. */
+/** A refusal of a command with its audit outcome. */
 export interface RefusedCommand {
   readonly refusal: Refusal;
   readonly outcome: RefusalKind['outcome'];
@@ -61,7 +61,7 @@ export function refuseWith(code: RefusalCode): Refusal {
   return Object.freeze({ ok: false, code, retryable: refusalKinds[code].retryable });
 }
 
-/** `outcome` stands in where the code alone does not tell: a write without an answer may or may not have happened. */
+/** `outcome` is given if the code alone is not enough: a write without an answer may or may not have happened. */
 export function refuseCommand(
   code: RefusalCode,
   outcome: RefusalKind['outcome'] = refusalKinds[code].outcome,
@@ -69,12 +69,12 @@ export function refuseCommand(
   return { refusal: refuseWith(code), outcome };
 }
 
-/** Passes on what an engine said of itself. */
+/** Passes on an engine's own refusal. */
 export function failedCommand(code: string, retryable: boolean): RefusedCommand {
   return { refusal: Object.freeze({ ok: false, code, retryable }), outcome: 'failed' };
 }
 
-/** Codes with a meaning of their own here: an engine cannot speak them. */
+/** Codes with a meaning of their own here, which an engine must not use. */
 export function isOwnCode(code: string): boolean {
   return Object.hasOwn(refusalKinds, code);
 }

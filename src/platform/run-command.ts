@@ -30,7 +30,7 @@ export interface CommandUse<Input, Result, Success> {
   decodeInput(value: unknown): Input | null;
   /** Identifies the row within the scope. */
   resourceId(input: Input): string;
-  /** The members by which two requests are the same; free of secrets. */
+  /** The members that make two requests equal; free of secrets. */
   identity(input: Input): Readonly<Record<string, unknown>>;
   findReceipt(scope: Scope, idempotencyKey: string): Promise<Receipt<Result> | null>;
   /** The answer to a retry. */
@@ -46,7 +46,7 @@ export interface ContractCommand<Input> {
   readonly input: Input;
   readonly requestDigest: string;
   readonly resource: AuditEntry['resource'];
-  /** The moment of the checks; the work decides by the same one. */
+  /** The time of the checks, also used by the work. */
   readonly nowMs: number;
 }
 
@@ -63,7 +63,7 @@ export async function runCommand<Input, Result, Success>(
   const input = use.decodeInput(rawInput);
   const resource = {
     kind: use.resourceKind,
-    // No row's id is `-`: the audit says that there was none to name.
+    // No row's id is `-`: the audit event shows that no row was named.
     resourceId: `${use.resourceKind}:${input === null ? '-' : use.resourceId(input)}`,
   };
   const caller = context ?? decodeWho(rawContext);

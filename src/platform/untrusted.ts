@@ -1,5 +1,5 @@
 /**
- * Decoding of values that were never JSON text: contexts, inputs and what adapters, engines and stores hand back. Such a
+ * Decoding of values that were never JSON text: contexts, inputs and answers of adapters, engines and stores. Such a
  * value may have accessors, a prototype, symbols or cycles, and may change while it is read. So it is copied once into
  * plain frozen data, and only the copy is decoded.
  */
@@ -15,7 +15,7 @@ interface Budget {
   nodes: number;
 }
 
-/** The frozen copy that fits `schema`, or null. Never throws, whatever the value does when it is touched. */
+/** The frozen copy that fits `schema`, or null. Never throws, whatever the value's accessors do. */
 export function untrusted<S extends TSchema>(schema: S): (value: unknown) => Static<S> | null {
   const decode = decoder(schema);
   return (value) => {
@@ -30,7 +30,7 @@ export function untrusted<S extends TSchema>(schema: S): (value: unknown) => Sta
   };
 }
 
-/** An object of those own members of `value` that can be read as data; null when it shows nothing at all. */
+/** An object of those own members of `value` that can be read as data; null if it has none. */
 export function ownMembers(value: unknown, names: readonly string[]): object | null {
   if (typeof value !== 'object' || value === null) return null;
   try {
@@ -55,7 +55,7 @@ function plain(value: unknown, depth: number, budget: Budget): unknown {
 
 function plainArray(value: readonly unknown[], depth: number, budget: Budget): unknown {
   const { length } = value;
-  // One own key per element and `length`: no holes, no members beside the elements.
+  // Own keys are the elements and `length`: no holes, no other members.
   if (length > nodesMax || Reflect.ownKeys(value).length !== length + 1) throw new NotPlain();
   const copy: unknown[] = [];
   for (let index = 0; index < length; index++) copy.push(plain(ownValue(value, String(index)), depth + 1, budget));

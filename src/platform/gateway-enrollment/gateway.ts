@@ -22,7 +22,7 @@ export type Gateway =
   | (GatewayCore & {
       readonly state: 'awaiting-claim';
       readonly claim: Claim;
-      /** SHA-256 of the token; the token itself is kept nowhere, and its digest only until it was used. */
+      /** SHA-256 of the token; the token itself is never stored, and its digest only until it is used. */
       readonly tokenDigest: string;
     })
   | (GatewayCore & {

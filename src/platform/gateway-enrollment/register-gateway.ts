@@ -36,7 +36,7 @@ export function createRegisterGateway(parts: GatewayEnrollmentParts): UseCase<En
       const { gatewayId, displayName } = command.input;
       const answer = await findGateway(parts, gateways, command);
       if ('refusal' in answer) return answer;
-      // Whether it is this very request that registered it was settled by the receipt.
+      // The receipt has already decided whether this very request registered it.
       if (answer.found !== null) return refuseCommand('gateway-already-exists');
       return commitGateway(parts, gateways, command, {
         expectedRevision: null,

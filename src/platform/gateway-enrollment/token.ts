@@ -1,4 +1,4 @@
-/** Enrollment tokens [platform §6.4]: 32 random bytes in base64url, of which only the SHA-256 is kept. */
+/** Enrollment tokens [platform §6.4]: 32 random bytes in base64url, of which only the SHA-256 is stored. */
 import { timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '../../base/digest.ts';
 import type { Gateway } from './gateway.ts';
@@ -21,12 +21,12 @@ export function tokenDigestOf(token: string): string {
 /** Compares two byte strings of equal length in a time that does not depend on where they differ. */
 export type ConstantTimeEqual = (left: Uint8Array, right: Uint8Array) => boolean;
 
-/** Stands in where there is no digest to compare with: no text is known whose SHA-256 this is. */
+/** Compared if there is no stored digest: no text with this SHA-256 is known. */
 const nothing = Buffer.alloc(32);
 
 /**
- * The gateway when `digest` is of its token. An unknown gateway and one in another state are compared too, with nothing,
- * so that neither the answer nor its time tells which of the three it was.
+ * The gateway if `digest` is that of its token. For an unknown gateway and one in another state a dummy digest is compared,
+ * so that neither the answer nor its time reveals which of the three it was.
  */
 export function gatewayOfToken(
   gateway: Gateway | null,

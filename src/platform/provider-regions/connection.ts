@@ -16,7 +16,7 @@ const credentialReference = Type.String({
 const place = { tenantId: contextIdentifier, projectId: contextIdentifier, connectionId: contextIdentifier };
 const decodePlace = untrusted(Type.Object(place));
 
-/** Whether a row, whatever else is wrong with it, is the connection that was asked for. */
+/** Whether a row, valid or not, is that of the requested connection. */
 export function isConnectionOf(scope: Scope, connectionId: string, row: unknown): boolean {
   const found = decodePlace(ownMembers(row, Object.keys(place)));
   return (

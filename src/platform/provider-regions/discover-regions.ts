@@ -57,7 +57,7 @@ async function discover(
     call: () => connections.find(scope, connectionId),
   });
   if (found.kind !== 'answered') return refuseWith('storage-unavailable');
-  // A store that answers with another tenant's row must not become a way to it, nor tell what is wrong with it.
+  // A store that answers with another tenant's row must neither give access to it nor reveal what is wrong with it.
   if (!isConnectionOf(scope, connectionId, found.value)) return refuseWith('cloud-connection-not-found');
   const connection = decodeConnection(found.value);
   if (connection === null) return refuseWith('cloud-connection-invalid');

@@ -1,11 +1,11 @@
-/** The in-memory ports of provider-region discovery: what a real store and a real adapter must do, at its smallest. */
+/** The in-memory ports of provider-region discovery: the minimum that a real store and a real adapter must do. */
 import { frozenCopy } from '../freeze.ts';
 import { instant } from '../instant.ts';
 import { decodeConnection } from './connection.ts';
 import type { CloudConnection, CloudConnections, ProviderAdapter, Region } from './ports.ts';
 
 export interface InMemoryCloudConnections extends CloudConnections {
-  /** Adds or replaces; what is not a connection, or carries a raw credential, is refused with an error. */
+  /** Adds or replaces; throws for an invalid connection and for one with a raw credential. */
   save(connection: CloudConnection): void;
 }
 

@@ -1,4 +1,4 @@
-/** Judges what an adapter answered [platform §6.2]: its observation, its own failure, or neither. */
+/** Validates an adapter's answer [platform §6.2]: an observation, a failure that it reports, or an invalid answer. */
 import Type from 'typebox';
 import { contextIdentifier } from '../call-context.ts';
 import { isCanonicalInstant } from '../instant.ts';

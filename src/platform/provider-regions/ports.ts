@@ -53,6 +53,6 @@ export interface ProviderAdapter {
   readonly providerId: string;
   /** The capabilities that its regions may have. */
   readonly capabilities: readonly string[];
-  /** Stops when `signal` aborts: nobody waits for the answer any more. */
+  /** Stops when `signal` aborts: the answer is no longer awaited. */
   discoverRegions(request: RegionRequest, signal: AbortSignal): Promise<RegionAnswer>;
 }

@@ -19,7 +19,6 @@ import {
 } from '../run-command.ts';
 import { planStackContract } from './contract.ts';
 import { decodePolicyDecision, decodeStackRequest, judgeEngineAnswer } from './decode.ts';
-import { createEngineFlights, type EngineFlights } from './engine-flights.ts';
 import {
   type ChangeAction,
   changeActions,
@@ -34,6 +33,7 @@ import {
   type StackPlans,
   type StackRequest,
 } from './ports.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 
 export interface PlanStackParts {
   readonly stacks: DeploymentStacks;
@@ -49,29 +49,29 @@ export interface PlanStackParts {
 
 export interface PlannedStack {
   readonly ok: true;
-  /** True when an earlier call, or one that was under way, made this plan. */
+  /** True if an earlier or a concurrent call made this plan. */
   readonly replayed: boolean;
   readonly plan: StackPlan;
 }
 
-type Landed = { readonly plan: StackPlan; readonly replayed: boolean } | RefusedCommand;
+type PlanOutcome = { readonly plan: StackPlan; readonly replayed: boolean } | RefusedCommand;
 
-/** Everything that one run needs. */
+/** The input of one run. */
 interface Planning extends CommandParts {
   readonly parts: PlanStackParts;
   readonly engines: ReadonlyMap<EngineName, PlanEngine>;
-  readonly flights: EngineFlights<Landed>;
+  readonly flights: SingleFlight<PlanOutcome>;
 }
 
 /** The use case; two engines of one name are a mistake of the composition and throw here. */
 export function createPlanStack(parts: PlanStackParts): UseCase<PlannedStack | Refusal, [signal?: AbortSignal]> {
   const engines = new Map<EngineName, PlanEngine>();
   for (const engine of parts.engines) {
-    if (engines.has(engine.name)) throw new Error(`engine ${engine.name} is there twice`);
+    if (engines.has(engine.name)) throw new Error(`engine ${engine.name} is given twice`);
     engines.set(engine.name, engine);
   }
   const { clock, log, newId, plans, limits = platformLimits } = parts;
-  const flights = createEngineFlights<Landed>(limits.engine_runs_max);
+  const flights = createSingleFlight<PlanOutcome>(limits.engine_runs_max);
   const planning: Planning = { clock, log, newId, limits, parts, engines, flights };
   return useCase(planStackContract, (context, input, signal?: AbortSignal) =>
     runCommand(
@@ -84,7 +84,7 @@ export function createPlanStack(parts: PlanStackParts): UseCase<PlannedStack | R
         identity: (request) => ({ ...request }),
         findReceipt: (scope, key) => plans.findByRequest(scope, key),
         replayed: (plan: StackPlan) => planned(plan, true),
-        work: (command) => board(planning, command, signal),
+        work: (command) => joinOrRun(planning, command, signal),
         refusals: plans,
       },
       context,
@@ -97,33 +97,37 @@ function planned(plan: StackPlan, replayed: boolean): PlannedStack {
   return Object.freeze({ ok: true, replayed, plan });
 }
 
-async function board(
+async function joinOrRun(
   planning: Planning,
   command: ContractCommand<StackRequest>,
   signal: AbortSignal | undefined,
 ): Promise<{ done: PlannedStack } | RefusedCommand> {
   if (signal?.aborted === true) return refuseCommand('operation-cancelled');
   const { scope, subject, idempotencyKey } = command.context;
-  const boarded = await planning.flights.board(
+  const result = await planning.flights.run(
     {
       key: JSON.stringify([scope.tenantId, scope.projectId, idempotencyKey]),
       subject,
       requestDigest: command.requestDigest,
       signal,
     },
-    (flightSignal) => fly(planning, command, flightSignal),
+    (runSignal) => planOnce(planning, command, runSignal),
   );
-  if (boarded.kind === 'conflict') return refuseCommand('idempotency-conflict');
-  if (boarded.kind === 'full') return refuseCommand('infrastructure-engine-busy');
-  // Others may still wait for the run, and a write that has begun continues: whether there will be a plan is open.
-  if (boarded.kind === 'left') return refuseCommand('operation-cancelled', 'unknown');
-  const { value, joined } = boarded;
+  if (result.kind === 'conflict') return refuseCommand('idempotency-conflict');
+  if (result.kind === 'full') return refuseCommand('infrastructure-engine-busy');
+  // Others may still wait for the run, and a write that has started continues: it is open whether there will be a plan.
+  if (result.kind === 'cancelled') return refuseCommand('operation-cancelled', 'unknown');
+  const { value, joined } = result;
   return 'plan' in value ? { done: planned(value.plan, joined || value.replayed) } : value;
 }
 
 /** The one run behind all concurrent calls of a key. */
-async function fly(planning: Planning, command: ContractCommand<StackRequest>, signal: AbortSignal): Promise<Landed> {
-  // Looked up again: a run that landed between the first lookup and this one must not be flown twice.
+async function planOnce(
+  planning: Planning,
+  command: ContractCommand<StackRequest>,
+  signal: AbortSignal,
+): Promise<PlanOutcome> {
+  // Looked up again: a run that ended between the first lookup and this one must not run twice.
   const earlier = await replay(planning, command);
   if (earlier !== null) return earlier;
   const stack = await findStack(planning, command);
@@ -147,11 +151,11 @@ async function fly(planning: Planning, command: ContractCommand<StackRequest>, s
   );
   if ('refusal' in onPlan) return onPlan;
   const rejection = onPlan.decision === 'deny' ? { stage: 'plan' as const, reasons: onPlan.reasons } : null;
-  // Nobody leaves from here on: a write that has begun is not abandoned.
+  // From here on, callers can no longer cancel: a write that has started is completed.
   return store(planning, command, { planId, rejection, plan });
 }
 
-async function replay(planning: Planning, command: ContractCommand<StackRequest>): Promise<Landed | null> {
+async function replay(planning: Planning, command: ContractCommand<StackRequest>): Promise<PlanOutcome | null> {
   const { scope, subject, idempotencyKey } = command.context;
   const found = await callStore(planning, 'the lookup of a plan', () =>
     planning.parts.plans.findByRequest(scope, idempotencyKey),
@@ -179,7 +183,7 @@ async function findStack(
   return inScope ? stack : refuseCommand('deployment-stack-not-found');
 }
 
-/** Fails closed: a policy that does not decide, or decides in words that it does not have, allows nothing. */
+/** Fails closed: a policy without a decision, or with an invalid one, allows nothing. */
 async function judge(
   planning: Planning,
   signal: AbortSignal,
@@ -203,7 +207,7 @@ async function runEngine(
   const { clock, log, limits, engines } = planning;
   const engine = engines.get(input.engine);
   if (engine === undefined) return refuseCommand('infrastructure-engine-not-registered');
-  // Frozen: the answer is judged by it.
+  // Frozen: the answer is checked against it.
   const request = Object.freeze({ ...scope, ...input, planId, stateKey: stack.stateKey, lockId: stack.lockId });
   const ran = await callOutside({
     clock,
@@ -228,7 +232,7 @@ async function store(
     readonly rejection: StackPlan['rejection'];
     readonly plan: EnginePlan | null;
   },
-): Promise<Landed> {
+): Promise<PlanOutcome> {
   const { planId, rejection, plan } = outcome;
   const record: StackPlan = Object.freeze({
     ...command.context.scope,
