@@ -1,6 +1,6 @@
 /**
- * The writes of an append, decided from the rows and from the stored ones [points §6.1]: the ordinal of each row in its instant,
- * and the rollups that change. The same for both engines; the shells around it read and write.
+ * The writes of an append, computed from the new rows and the stored ones [points §6.1]: the ordinal of each row at its event time,
+ * and the rollups that change. Shared by both engines, which do the I/O.
  */
 import type { AppendOptions, HistoryRow, SeriesId } from './historian.ts';
 import { eachSpan } from './observations.ts';
@@ -14,7 +14,7 @@ import {
   rollupWidthsMs,
 } from './rollup.ts';
 
-/** A series as it is stored before the append. */
+/** A stored series before the append. */
 export interface StoredSeries {
   readonly id: number;
   /** -Infinity when it has no row. */
@@ -30,9 +30,9 @@ export interface StoredRow {
 
 export interface Stored {
   series(series: SeriesId): StoredSeries;
-  /** All rows of an instant; asked only for instants that are not newer than the newest row. */
+  /** All rows at an event time; read only for event times that are not newer than the newest row. */
   instant(series: number, eventMs: number): readonly StoredRow[];
-  /** Asked only for rollups that begin before the newest row. */
+  /** Read only for rollups that begin before the newest row. */
   rollup(series: number, widthMs: number, endMs: number): Rollup | null;
 }
 
@@ -49,7 +49,7 @@ interface AddedRow {
   readonly row: HistoryRow;
 }
 
-/** A rollup as it is to be stored. */
+/** A rollup to be stored. */
 export interface ChangedRollup {
   readonly series: number;
   readonly widthMs: number;
@@ -61,9 +61,9 @@ export interface ChangedRollup {
 interface Touched {
   readonly stored: StoredSeries;
   newestMs: number;
-  /** The last row of each instant that the append came to. */
+  /** The last row at each event time of the append. */
   readonly ordinals: Map<number, number>;
-  /** By width, by end: what the append adds. */
+  /** By width, by end: what the append adds to each rollup. */
   readonly added: readonly Map<number, Rollup>[];
 }
 
@@ -73,7 +73,7 @@ export function planAppend(rows: readonly HistoryRow[], stored: Stored, { once =
   let duplicates = 0;
   let skipped = 0;
   for (const given of rows) {
-    // -0 and +0 are one value: which of them a minimum shows must not depend on how it was reduced.
+    // -0 and +0 are one value: a minimum must not depend on the order in which it was reduced.
     const row = given.value === null ? given : { ...given, value: checked(given.value) + 0 };
     const series = touchedOf(touched, stored, row.series);
     const place = ordinalOf(series, stored, row, once);
@@ -121,7 +121,7 @@ export function seriesKey({ instance, point, kind }: SeriesId): string {
   return `${instance}:${kind ?? 'measurement'}:${point}`;
 }
 
-/** 0 for the first row of an instant; null for one that is there already and is to be stored once. */
+/** 0 for the first row at an event time; null for a duplicate that is stored once. */
 function ordinalOf(series: Touched, stored: Stored, row: HistoryRow, once: boolean): number | null {
   if (row.eventMs > series.newestMs) return 0;
   const last = series.ordinals.get(row.eventMs);
@@ -143,12 +143,12 @@ function changedRollups(series: Touched, stored: Stored): ChangedRollup[] {
   );
 }
 
-/** A rollup that begins after everything that was there before is new. */
+/** A rollup that begins after all stored rows is new. */
 function isOld(endMs: number, widthMs: number, newestMs: number): boolean {
   return endMs - widthMs < newestMs;
 }
 
-/** The reads that `planAppend` may ask for, each once: for a store that answers in bulk. */
+/** The reads that `planAppend` may need, each once: for a store that answers in bulk. */
 export function askedOf(rows: readonly HistoryRow[], series: Stored['series']) {
   const instants = new Map<string, { readonly series: number; readonly eventMs: number }>();
   const rollups = new Map<string, { readonly series: number; readonly widthMs: number; readonly endMs: number }>();

@@ -1,6 +1,6 @@
 /**
- * The cells of one window [data-processing §4.2]: raw rows and rollups go in, in any mixture, and one value a label
- * comes out. Knows nothing of where they came from.
+ * The cells of one window [data-processing §4.2]: raw rows and rollups in, in any combination, and one value per label
+ * out. Independent of their source.
  */
 import { quality } from '../site/quality.ts';
 import type { InstantSpan, TrendCells, WindowAnswer, WindowRequest } from './historian.ts';
@@ -19,11 +19,11 @@ export interface WindowAccumulator {
   addInstant(eventMs: number, rows: readonly RawRow[], span: Span): void;
   /** The rows of a block at the places [from, to), which lie in `span`, without those ingested after `knownAtMs`. */
   addBlock(block: RowBlock, from: number, to: number, knownAtMs: number, span: Span): void;
-  /** Adds the part of a row behind `span` that belongs to it. */
+  /** Adds the part of a row after `span` that belongs to it. */
   addReach(eventMs: number, row: RawRow, span: Span): void;
   /** A rollup that lies within one cell and equals its rows. */
   addRollup(endMs: number, rollup: RollupSummary): void;
-  /** The event time of a number that participated, where its rollup gave only a bound of it. */
+  /** The event time of a number that participated, if its rollup gave only a bound. */
   observed(eventMs: number): void;
   answer(): WindowAnswer;
 }
@@ -109,7 +109,7 @@ class WindowCells implements WindowAccumulator {
     return sameDelayMs === null || -sameDelayMs > this.#maxSourceSkewMs || knownAtMs < Number.MAX_SAFE_INTEGER;
   }
 
-  /** The only row of an instant, with one observation, as most rows are. No object is made of it. `value`: NaN for none. */
+  /** The only row at an event time, with one observation, as most rows are; avoids an object. `value`: NaN for no value. */
   #addSingle(index: number, eventMs: number, value: number, ingestedMs: number, code: number): void {
     this.#rowCount++;
     if (this.#isSkewed(eventMs, ingestedMs) || Number.isNaN(value) || this.#isOutOfRange(eventMs, value)) return;
@@ -151,7 +151,7 @@ class WindowCells implements WindowAccumulator {
     }
   }
 
-  /** So many observations of a value in one cell, the newest of them at `atMs`. */
+  /** `count` observations of a value in one cell, the newest at `atMs`. */
   #add(index: number, atMs: number, value: number, count: number, code: number): void {
     this.#reduction.add(index, atMs, this.#sums || this.#trend !== null ? value * count : value, count);
     this.#trend?.add(index, { lastMs: atMs, lastValue: value, min: value, max: value, weight: count });
@@ -235,13 +235,13 @@ class TrendReduction {
 }
 
 interface Reduction {
-  /** One value, or that of the asked aggregation over `count` values, at a moment that orders it among the others. */
+  /** One value, or the requested aggregate of `count` values, with the time that orders it among the others. */
   add(index: number, atMs: number, value: number, count: number): void;
-  /** One value a label; NaN where nothing participated, or where a sum overflowed. */
+  /** One value per label; NaN if nothing participated or a sum overflowed. */
   values(): Float64Array;
 }
 
-/** Numbers side by side instead of an object a cell: a window has thousands of cells. */
+/** Parallel arrays instead of an object per cell: a window has thousands of cells. */
 function createReduction({ aggregation, steps }: WindowRequest): Reduction {
   const values = new Float64Array(steps);
   switch (aggregation) {

@@ -1,6 +1,6 @@
 /**
- * Accepted commands as series [points §6.1]: one row when the value of an actuator changes, and at intervals while it is commanded
- * again. That row represents the commands since the row before. Of several commands to one point within one read, the last is
+ * Accepted commands as series [points §6.1]: one row when the value of an actuator changes, and periodic rows while the command
+ * repeats. A row represents the commands since the previous row. Of several commands to one point within one read, the last is
  * recorded.
  */
 import type { PointMemory } from '../points/shared-memory.ts';
@@ -19,7 +19,7 @@ export function commandedPoints(points: readonly SitePoint[]): CommandedPoint[] 
 export interface CommandIntervals {
   /** Repeated commands share a row if none comes later than twice this time after the one before. */
   readonly recordIntervalMs: number;
-  /** Longest that commands go without a row. */
+  /** Longest time without a row while commands repeat. */
   readonly repeatMs: number;
 }
 
@@ -35,7 +35,7 @@ interface Commanded {
   latest: Moments;
   /** Of the newest row. */
   recorded: Moments;
-  /** Commands behind it, up to the latest. */
+  /** Commands after it, up to the latest. */
   count: number;
 }
 
@@ -67,7 +67,7 @@ export class CommandObserver {
     return this.#points.flatMap((point) => this.#lookAt(point, now));
   }
 
-  /** Rows for the commands that have none yet; of these series, or of all. */
+  /** Rows for the commands without one; of these series, or of all. */
   pending(wallMs: number, series?: readonly SeriesId[]): HistoryRow[] {
     const asked = series === undefined ? null : new Set(series.map(seriesKey));
     const points = this.#points.filter((point) => asked === null || asked.has(seriesKey(point.series)));
@@ -93,7 +93,7 @@ export class CommandObserver {
   }
 }
 
-/** None where a wall clock that was set back would have it lie before the row that it follows. */
+/** None if a wall clock that was set back would place it before the previous row. */
 function repeatedRow(point: Commanded, ingestedMs: number): HistoryRow[] {
   const { count, latest, recorded } = point;
   point.count = 0;

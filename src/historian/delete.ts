@@ -34,7 +34,7 @@ export function keptRow(series: HistoryRow['series'], row: readonly unknown[]): 
   };
 }
 
-/** Rollups in (afterMs, throughMs] are rebuilt; `sinceMs` is the earliest that a deleted row spoke of, null for none. */
+/** Rollups in (afterMs, throughMs] are rebuilt; `sinceMs` is the earliest time that a deleted row represents, null for none. */
 export function touchedSpan(fromMs: number, toMs: number, sinceMs: number | null) {
   const firstMs = Math.min(fromMs, sinceMs === null ? fromMs : sinceMs + 1);
   return {
@@ -44,8 +44,8 @@ export function touchedSpan(fromMs: number, toMs: number, sinceMs: number | null
 }
 
 /**
- * The row after the deleted span without its observations in the span; null where it has none, or also has some from before: then
- * it belongs to a run that the deleted rows only interrupt, such as rows of an import.
+ * The row after the deleted span without its observations in the span; null if it has none, or also has some from before: then
+ * it belongs to a run that the deleted rows only interrupt, such as imported rows.
  */
 export function withoutReach<R extends HistoryRow>(row: R, fromMs: number, toMs: number): R | null {
   const { observations } = row;
@@ -54,7 +54,7 @@ export function withoutReach<R extends HistoryRow>(row: R, fromMs: number, toMs:
   return { ...row, observations: { count, sinceMs: toMs - 1 } };
 }
 
-/** The rollups of `rows` that end in (afterMs, throughMs]; rows may lie behind it. */
+/** The rollups of `rows` that end in (afterMs, throughMs]; rows may lie after it. */
 export function rollupsOf(
   series: number,
   rows: readonly KeptRow[],
@@ -64,7 +64,7 @@ export function rollupsOf(
     const rollups = new Map<number, Rollup>();
     const at = (endMs: number): Rollup => {
       const rollup = rollups.get(endMs) ?? emptyRollup();
-      // Rows outside are counted in a rollup that is not kept.
+      // Rows outside are counted in a rollup that is discarded.
       if (endMs > afterMs && endMs <= throughMs) rollups.set(endMs, rollup);
       return rollup;
     };

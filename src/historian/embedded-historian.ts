@@ -1,8 +1,8 @@
 /**
- * A historian over one SQLite file [data-processing §4.2]. Each append is done in one go, before its promise is
- * there: what it costs is what SQLite takes. Nothing is opened before it is needed and nothing that failed is
- * kept: a store that is missing, locked or broken makes one call fail, and the next one tries again. Each snapshot has a
- * connection of its own.
+ * A historian over one SQLite file [data-processing §4.2]. Each append is synchronous and done when it returns its promise.
+ * Connections open on first use, and a failed connection is discarded: a missing, locked or damaged
+ * store makes one call fail, and the next call tries again. Each snapshot has its own
+ * connection.
  */
 import { Fault } from '../base/fault.ts';
 import { readExport } from './export.ts';
@@ -20,9 +20,9 @@ interface WriteConnection {
   readonly store: SeriesStore;
 }
 
-/** Connections that are kept for the next snapshot. */
+/** Idle connections for the next snapshots. */
 const idleMax = 4;
-/** All rows of a portion at once: one by one they cost twice as much. Reading a portion takes a few milliseconds of a turn. */
+/** All rows of a portion at once: one by one they cost twice as much. A portion takes a few milliseconds of a turn. */
 const portion = 1024;
 const withBlocks = windowQueries(portion, true);
 const withoutBlocks = windowQueries(portion, false);
@@ -59,7 +59,7 @@ export function embeddedHistorian(
     open++;
     return database;
   };
-  /** A connection on which something failed is not used again. */
+  /** A connection with an error is not used again. */
   const end = (database: HistoryDatabase, sound: boolean): void => {
     open--;
     try {
@@ -69,12 +69,12 @@ export function embeddedHistorian(
         return;
       }
     } catch {
-      // The reason was reported where it failed.
+      // The error was reported where it occurred.
     }
     database.close();
   };
 
-  /** All that `read` gives, out of one snapshot. */
+  /** All results of `read`, from one snapshot. */
   async function* reading<T>(read: (source: WindowSource) => AsyncIterable<T>): AsyncIterableIterator<T> {
     const database = begin();
     let sound = false;
@@ -106,7 +106,7 @@ export function embeddedHistorian(
       return work(store);
     } catch (error) {
       dropWriter();
-      // Opening fails with many errors; once it is open, only the database's own errors are trouble.
+      // Opening fails with many kinds of errors; afterwards only the database's own errors mean that the store is unavailable.
       if (store !== undefined && !isStorageTrouble(error)) throw error;
       throw new Fault('storage-unavailable', 'cannot store the rows now; try again', { cause: error });
     }
@@ -147,7 +147,7 @@ function readTrouble(error: unknown): unknown {
   return isStorageTrouble(error) ? storeUnavailable(error) : error;
 }
 
-/** Errors of SQLite carry its result code; any other is a bug of ours. */
+/** SQLite errors carry a result code; any other error is a bug. */
 function isStorageTrouble(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error;
 }

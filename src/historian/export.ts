@@ -1,4 +1,4 @@
-/** Reads recorded rows back as they are, and as they were known at a past moment [points §6.2]. */
+/** Reads recorded rows as they are, or as they were known at a past moment [points §6.2]. */
 import { recordedQuality } from '../site/quality.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';
 import { ordinalColumn, seriesAsked, type WindowSource } from './window-queries.ts';
@@ -7,7 +7,7 @@ const qualityCodes = Object.values(recordedQuality);
 
 type Row = readonly unknown[];
 
-/** By event time, rows of one instant by ingestion; as many at a time as the engine hands over. */
+/** By event time, rows with one event time by ingestion; in the engine's portions. */
 export async function* readExport(
   { queries, ask }: WindowSource,
   { series, fromMs, toMs, knownAtMs }: ExportRequest,
@@ -18,7 +18,7 @@ export async function* readExport(
     known: knownAtMs ?? Number.MAX_SAFE_INTEGER,
   };
   let behind = { after: fromMs ?? Number.MIN_SAFE_INTEGER, ordinal: -1 };
-  /** Rows of an instant that may go on in the next portion. */
+  /** Rows at an event time that may continue in the next portion. */
   let held: readonly Row[] = [];
   for (;;) {
     const portion = await ask(queries.rows, { ...asked, ...behind });
@@ -33,7 +33,7 @@ export async function* readExport(
   }
 }
 
-/** Rows of one instant come in the order in which they were stored. */
+/** Rows with one event time come in the order in which they were stored. */
 function byIngestion(rows: readonly Row[]): readonly Row[] {
   return rows.toSorted(([one, early], [other, late]) => Number(one) - Number(other) || Number(early) - Number(late));
 }

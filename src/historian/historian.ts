@@ -1,6 +1,6 @@
 /**
- * The historian as the rest of the service sees it, whichever engine is underneath [data-processing §4.2], [points §6.1]:
- * measured values with event and ingestion time, read in windows out of one snapshot. Reads throw
+ * The historian's interface, for both engines [data-processing §4.2], [points §6.1]:
+ * measured values with event and ingestion time, read in windows from one snapshot. Reads throw
  * `Fault('source-unavailable')` when the store is missing or broken, and a later call may recover.
  */
 import type { RecordedQuality } from '../site/quality.ts';
@@ -25,9 +25,9 @@ export interface SeriesRange {
 }
 
 /**
- * One feature's window. In this order: rows ingested after `knownAtMs` do not exist, rows from the future are left out
- * (`skewedRows`), of several rows of one instant the newest stands, numbers outside `range` are left out
- * (`outOfRangeRows`), and what remains is reduced, each row weighted by the observations that it stands for in the label's span.
+ * One feature's window. In this order: rows ingested after `knownAtMs` do not exist, rows from the future are excluded
+ * (`skewedRows`), of several rows at one event time the newest counts, numbers outside `range` are excluded
+ * (`outOfRangeRows`), and the rest is reduced, each row weighted by the observations that it represents in the label's span.
  */
 export interface WindowRequest {
   readonly series: SeriesId;
@@ -35,7 +35,7 @@ export interface WindowRequest {
   readonly asOfMs: number;
   readonly cadenceMs: number;
   readonly steps: number;
-  /** `trend` answers all that a trend shows, in `WindowAnswer.trend`; its cells are the means. */
+  /** `trend` returns all values of a trend in `WindowAnswer.trend`; its cells are the means. */
   readonly aggregation: SeriesAggregation | 'trend';
   readonly duplicatePolicy: 'latest' | 'reject';
   /** A row whose event time lies more than this after its ingestion time never participates. */
@@ -53,7 +53,7 @@ export interface InstantSpan {
 }
 
 export interface WindowAnswer {
-  /** One value a label; NaN is missing. */
+  /** One value per label; NaN is missing. */
   readonly cells: Float64Array;
   /** Event time of the newest numeric raw row that participated. */
   readonly watermarkMs: number | null;
@@ -66,8 +66,8 @@ export interface WindowAnswer {
   /** 1 where a participating row was uncertain. */
   readonly uncertainCells: Uint8Array;
   /**
-   * The first instant with more than one row, skewed ones not counted; null when there is none. Given under both
-   * policies of duplicates: with `reject` it is the reason for a refusal, and the cells are those of `latest`.
+   * The first event time with more than one row, without skewed rows; null if there is none. Returned under both
+   * duplicate policies: with `reject` it is the reason for a refusal, and the cells are those of `latest`.
    */
   readonly firstDuplicateMs: number | null;
   /** Null unless a trend was asked for. */
@@ -82,15 +82,15 @@ export interface TrendCells {
   readonly observations: Float64Array;
 }
 
-/** Opens snapshots of which it is known what they are for: what waits to be stored of the series is stored first. */
+/** Opens snapshots for a declared purpose: pending rows of these series are stored first. */
 export interface HistoryReader {
   /** Throws Fault `source-unavailable` when the store is missing or broken. */
   snapshot(series: readonly SeriesId[]): Promise<HistorySnapshot>;
 }
 
-/** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot tidy up. */
+/** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot clean up. */
 export interface HistorySnapshot {
-  /** Read in short turns; `signal` ends it between two of them, with its reason. */
+  /** Read in short turns; between two of them `signal` ends it with its reason. */
   window(request: WindowRequest, signal?: AbortSignal): Promise<WindowAnswer>;
   close(): Promise<void>;
 }
@@ -107,16 +107,16 @@ export interface HistoryRow {
 }
 
 export interface AppendReport {
-  /** How many of the rows came to instants that had a row already. */
+  /** Rows at event times that already had a row. */
   readonly duplicates: number;
-  /** How many were there already (`once`). */
+  /** Rows that were already stored (`once`). */
   readonly skipped: number;
 }
 
 export interface AppendOptions {
   /**
-   * A row that is stored already, with its time, value and quality, is left out: for readings, of which there is one an
-   * instant, so that an attempt whose answer was lost can be made again.
+   * A row that is already stored with the same time, value and quality is skipped: for readings, of which there is one per event
+   * time, so that an attempt whose answer was lost can be repeated.
    */
   readonly once?: boolean;
 }
@@ -126,7 +126,7 @@ export interface ExportRequest {
   /** Event times in [fromMs, toMs]. */
   readonly fromMs?: number;
   readonly toMs?: number;
-  /** Only rows ingested at or before this moment: what was known then. */
+  /** Only rows ingested at or before this moment: the data known then. */
   readonly knownAtMs?: number;
 }
 
@@ -137,7 +137,7 @@ export interface ReadingsRequest {
   readonly toMs: number;
 }
 
-/** Readings by event time, one an instant: its newest. */
+/** Readings by event time, one per event time: the newest. */
 export interface Readings {
   readonly eventMs: Float64Array;
   /** NaN: the point had no usable value at that moment. */
@@ -155,18 +155,18 @@ export interface DeleteRequest {
 
 export interface DeletedPortion {
   readonly rows: number;
-  /** Where the next portion begins; null when nothing is left. */
+  /** Where the next portion begins; null at the end. */
   readonly nextMs: number | null;
 }
 
 export interface Historian {
   /** Throws Fault `source-unavailable` when the store is missing or broken. */
   snapshot(): Promise<HistorySnapshot>;
-  /** Stores rows, all or none; among rows of one instant the one ingested later, else appended later, is the newer. */
+  /** Stores rows, all or none; of rows with one event time, the one ingested later, else appended later, is the newer. */
   append(rows: readonly HistoryRow[], options?: AppendOptions): Promise<AppendReport>;
-  /** All rows by event time, rows of one instant from the oldest to the newest; in portions, out of one snapshot. */
+  /** All rows by event time, rows with one event time from the oldest to the newest; in portions, from one snapshot. */
   export(request: ExportRequest): AsyncIterableIterator<readonly HistoryRow[]>;
-  /** Time, value and quality alone, without an object for each row; in portions, out of one snapshot. */
+  /** Time, value and quality only, without an object per row; in portions, from one snapshot. */
   readings(request: ReadingsRequest): AsyncIterableIterator<Readings>;
   /** Deletes the first portion of the rows of a span; rollups are right after each one. */
   delete(request: DeleteRequest): Promise<DeletedPortion>;

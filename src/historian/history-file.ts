@@ -50,7 +50,7 @@ type Columns =
   | { readonly kind: 'one'; readonly fields: 2 | 3 }
   | { readonly kind: 'several'; readonly series: readonly SeriesId[] };
 
-/** A string says what is wrong with the header. */
+/** A string describes the error in the header. */
 function readHeader(line: string): Columns | string {
   if (line === 'time,value') return { kind: 'one', fields: 2 };
   if (line === 'time,value,quality') return { kind: 'one', fields: 3 };
@@ -64,7 +64,7 @@ function readHeader(line: string): Columns | string {
   return twice === undefined ? { kind: 'several', series: known } : `names the point ${twice} twice`;
 }
 
-/** The rows of one line; a string says what is wrong with it. */
+/** The rows of one line; a string describes its error. */
 function readLine(line: string, columns: Columns, nowMs: number): readonly FileRow[] | string {
   const fields = line.split(',');
   const wanted = columns.kind === 'one' ? columns.fields : columns.series.length + 1;
@@ -99,7 +99,7 @@ function readValue(text: string, word = text === '' ? 'missing' : 'good'): Pick<
 export interface HistoryFile {
   /** The points that its header names; null in a file of one point. Throws as `rows` does. */
   readonly series: readonly SeriesId[] | null;
-  /** Reads from the start; throws a HistoryFileError that lists what is wrong. */
+  /** Reads from the start; throws a HistoryFileError with the list of errors. */
   rows(): IterableIterator<FileRow>;
   close(): void;
 }
@@ -130,7 +130,7 @@ function columnsOf(descriptor: number, fileName: string): Columns {
 function* readRows(descriptor: number, columns: Columns, fileName: string, nowMs: number): IterableIterator<FileRow> {
   const faults: string[] = [];
   let lineNumber = 0;
-  /** Lines without anything may end a file. */
+  /** Blank lines may end a file. */
   let blankSince: number | null = null;
   const fault = (at: number, what: string): void => {
     faults.push(`${fileName}:${at}: ${what}`);
@@ -167,7 +167,7 @@ function* lines(descriptor: number): IterableIterator<string | null> {
     const bytes = readSync(descriptor, chunk, 0, chunkBytes, position);
     if (bytes === 0) break;
     position += bytes;
-    // Everything that is allowed is ASCII; other bytes become characters that no field may have.
+    // Everything allowed is ASCII; other bytes become characters that no field may contain.
     const text = chunk.toString('latin1', 0, bytes);
     const isMarked = position === bytes && text.startsWith(byteOrderMark);
     const parts = (rest + (isMarked ? text.slice(byteOrderMark.length) : text)).split('\n');

@@ -1,6 +1,6 @@
 /**
- * Readings that a recorder could not store before it ended, because its database was away: kept in files of the data dir
- * (`storage/spool.ts`), stored when the database answers again (docs/guides/several-machines.md).
+ * Readings that a recorder could not store before it ended, because its database was unavailable: written to files in the data dir
+ * (`storage/spool.ts`), and stored when the database answers again (docs/guides/several-machines.md).
  */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -10,7 +10,7 @@ import type { Historian, HistoryRow } from './historian.ts';
 import type { Observations } from './observations.ts';
 
 export interface HistorySpool extends Omit<Spool<HistoryRow>, 'store'> {
-  /** Stores what is kept, the oldest file first; returns how many rows. Throws when the database does not take them. */
+  /** Stores the spooled files, oldest first; returns the number of rows. Throws if the database does not accept them. */
   store(historian: Pick<Historian, 'append'>, clock: Clock): Promise<number>;
 }
 
@@ -54,7 +54,7 @@ export function historySpool(dataFolder: string): HistorySpool {
     recover,
     store: (historian, clock) =>
       store((rows) => {
-        // Nobody could know them before now: that is when they are ingested.
+        // They were not visible before now: that is their ingestion time.
         const nowMs = clock.wallMs();
         const known = rows.map((row) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
         return historian.append(known, { once: true });

@@ -12,7 +12,7 @@ export interface ImportPlan {
   readonly series: SeriesId | null;
   /** The moment of import, or `event-time` for a back-fill that should look original. */
   readonly ingestedAt: number | 'event-time';
-  /** Rows whose time, value and quality are there already are left out. */
+  /** Rows whose time, value and quality are already stored are skipped. */
   readonly once: boolean;
 }
 
@@ -24,9 +24,9 @@ export interface CheckedFile {
 }
 
 export interface ImportReport extends CheckedFile {
-  /** Rows that came to instants which had one already. */
+  /** Rows at event times that already had a row. */
   readonly duplicates: number;
-  /** Rows that were there already (`once`). */
+  /** Rows that were already stored (`once`). */
   readonly skipped: number;
 }
 
@@ -34,7 +34,7 @@ const batchRows = 10_000;
 /** Between two batches others may write: a running service stores what it records. */
 const pauseMs = 10;
 
-/** Reads the whole file; throws a HistoryFileError when any line is not valid. */
+/** Reads the whole file; throws a HistoryFileError if any line is invalid. */
 export function checkFile(file: HistoryFile): CheckedFile {
   let rows = 0;
   let firstMs = Number.POSITIVE_INFINITY;
@@ -48,7 +48,7 @@ export function checkFile(file: HistoryFile): CheckedFile {
 }
 
 /**
- * Stores a file that was checked. `onStored` hears how many rows are in after each batch: they stay when a later one
+ * Stores a validated file. `onStored` receives the number of stored rows after each batch; they remain stored if a later batch
  * fails.
  */
 export async function storeFile(

@@ -1,5 +1,5 @@
 /**
- * The rows to record, decided from one look at the live table [points §6.1]: readings that changed, at intervals also those that
+ * The rows to record, computed from one read of the live table [points §6.1]: readings that changed, periodically also those that
  * did not, and one row without a value when a point becomes unavailable. The event time is the wall time of the observation. A
  * reading is recorded once, with its number of observations.
  */
@@ -19,16 +19,16 @@ interface Recorded {
   value: number;
   quality: RecordedQuality;
   available: boolean;
-  /** Number of the newest observation that rows stand for; NaN while another process records. */
+  /** Number of the newest observation that rows represent; NaN while another process records. */
   observation: number;
-  /** Number of the run that it was in. */
+  /** Number of its run. */
   run: number;
 }
 
 export interface Observer {
-  /** The rows of one look; with `all`, unchanged readings that are newer than the last recorded ones too. */
+  /** The rows of one read; with `all`, also unchanged readings that are newer than the last recorded ones. */
   look(snapshot: Snapshot, runs: Runs, all: boolean): HistoryRow[];
-  /** Another process records from here on: what is observed meanwhile is not this one's. */
+  /** Another process records from here on; this one does not record observations made in the meantime. */
   pause(): void;
 }
 
@@ -40,8 +40,8 @@ export function recordedPoints(points: readonly SitePoint[]): RecordedPoint[] {
 }
 
 /**
- * The observations made before this recorder began: none is stored, at the start of a service; all of `runs` are, by the recorder
- * that it follows; or it is not known which.
+ * The observations made before this recorder started: at the start of a service none is stored; after another recorder of the process
+ * all of `runs` are stored; otherwise it is unknown.
  */
 export type Earlier = 'unstored' | 'unknown' | Pick<Runs, 'observations' | 'runs' | 'lastMs'>;
 
@@ -108,14 +108,14 @@ interface Observation {
   readonly atMs: number;
 }
 
-/** The newest observation of the value recorded last; null where others came and went since, unseen. */
+/** The newest observation of the last recorded value; null if other values occurred in between, unseen. */
 function endOfRun(last: Recorded, runs: Runs, at: number): Observation | null {
   const [run, first] = [runs.runs[at] ?? Number.NaN, runs.first[at] ?? Number.NaN];
   if (run === last.run) return { number: runs.observations[at] ?? Number.NaN, atMs: runs.lastMs[at] ?? Number.NaN };
   return run === last.run + 1 ? { number: first - 1, atMs: runs.beforeMs[at] ?? Number.NaN } : null;
 }
 
-/** The row for observations of the value recorded last that no row stands for yet. */
+/** The row for observations of the last recorded value that no row represents yet. */
 function closing(
   point: RecordedPoint,
   last: Recorded,
@@ -123,7 +123,7 @@ function closing(
   end: Observation | null,
   nextMs: number,
 ): HistoryRow[] {
-  // Rows of one millisecond would be duplicates.
+  // Two rows in one millisecond would be duplicates.
   if (!last.available || end === null || !(end.atMs >= last.observedMs + 1 && end.atMs <= nextMs - 1)) return [];
   const observations = observationsOf(end.number - last.observation, snapshot, end.atMs, last.observedMs);
   return observations === undefined ? [] : [rowOf(point, snapshot, end.atMs, last.value, last.quality, observations)];
@@ -136,15 +136,15 @@ function observationsOf(count: number, snapshot: Snapshot, atMs: number, sinceMs
   return { count, sinceMs: wallAt(snapshot, sinceMs) };
 }
 
-/** Nothing unless the point was available when it was last recorded: its loss is one row. */
+/** Nothing unless the point was available when it was last recorded: its loss is recorded once. */
 function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot, runs: Runs, restarted: boolean): HistoryRow[] {
   if (!last.available) return [];
   const at = point.index;
   const observedMs = snapshot.observedMs[at] ?? Number.NaN;
   const published = snapshot.quality[at];
   const aged = published === quality.good || published === quality.uncertain;
-  // A reading that is not usable says when; one that grew too old became so at that age; a device layer that went away
-  // took its values with it, and the times beside them are those of readings that were good.
+  // An unusable reading has a time of its own; an expired one became unusable at its maximum age; after a failure of the device layer
+  // the values are gone, and the stored times are those of readings that were good.
   const sinceMs = aged ? observedMs + point.maxAgeMs : observedMs;
   const known = !restarted && sinceMs > last.observedMs && sinceMs <= snapshot.monotonicMs;
   const atMs = known ? sinceMs : snapshot.monotonicMs;

@@ -1,6 +1,6 @@
 /**
- * Which observations a row stands for [points §6.1]: values are written when they change and at intervals, and read as often as the
- * device is polled. A mean weighs a row by its observations, so that it does not depend on when rows were written.
+ * The observations that a row represents [points §6.1]: values are written on change and periodically, and read at the
+ * poll interval. A mean weighs a row by its observations, so that it does not depend on when rows were written.
  */
 
 /** `count` observations of the row's value, evenly spaced in (sinceMs, the row's event time]. */
@@ -10,7 +10,7 @@ export interface Observations {
   readonly sinceMs: number;
 }
 
-/** A row without `observations` stands for one, at its event time. */
+/** A row without `observations` represents one, at its event time. */
 export interface ObservedRow {
   readonly eventMs: number;
   readonly observations?: Observations;
@@ -24,7 +24,7 @@ export interface RawRow {
   readonly observations?: Observations;
 }
 
-/** Rounding must not move an observation that falls on a border. */
+/** Rounding must not move an observation on a border. */
 const spacingSlack = 1e-9;
 
 /** How many of the row's observations were made at or before `atMs`. */
@@ -48,7 +48,7 @@ export function newestObservedMs(row: ObservedRow, atMs: number): number {
   return observations.sinceMs + Math.floor((count * (eventMs - observations.sinceMs)) / observations.count);
 }
 
-/** Calls `take` for each span of `widthMs`, aligned to multiples of it, that holds observations; oldest first. */
+/** Calls `take` for each span of `widthMs`, aligned to multiples of it, that contains observations; oldest first. */
 export function eachSpan(row: ObservedRow, widthMs: number, take: (endMs: number, count: number) => void): void {
   const lastEndMs = Math.ceil(row.eventMs / widthMs) * widthMs;
   const sinceMs = row.observations?.sinceMs ?? row.eventMs;
@@ -64,5 +64,5 @@ export function eachSpan(row: ObservedRow, widthMs: number, take: (endMs: number
   }
 }
 
-/** Longest time that a row may speak of: two of the longest intervals between rows. */
+/** Longest time that a row may represent: twice the longest interval between rows. */
 export const observationsMsMax = 7_200_000;

@@ -1,4 +1,4 @@
-/** A historian over the engine of a place: a file, or a PostgreSQL server. Nothing above knows which it is. */
+/** A historian for the configured storage: a file, or a PostgreSQL server. Callers do not depend on which one. */
 import type { DatabasePlace } from '../storage/database.ts';
 import { embeddedHistorian } from './embedded-historian.ts';
 import type { Historian } from './historian.ts';

@@ -1,6 +1,6 @@
 /**
  * A historian over a PostgreSQL server ([data-processing §4.2], docs/guides/several-machines.md), for every process of a site: a
- * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries again.
+ * snapshot is one read-only transaction. While the server is unavailable each call fails, and the next one tries again.
  */
 import { Fault } from '../base/fault.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
@@ -14,10 +14,10 @@ import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import type { ReadOptions } from './window.ts';
 import { type WindowSource, windowQueries } from './window-queries.ts';
 
-/** The longest pause between two portions of an export: then the server may clean up. */
+/** The longest pause between two portions of an export; after that the server may clean up. */
 const exportIdleMs = 600_000;
 
-/** As many rows of one answer as memory should hold: each portion is a journey. */
+/** Rows per answer, bounded by memory: each portion is a round trip. */
 const queries = windowQueries(20_000, false);
 
 export function postgresHistorian(
@@ -44,7 +44,7 @@ export function postgresHistorian(
     open--;
     await server.endRead(connection, sound);
   };
-  /** All that `read` gives, out of one snapshot. */
+  /** All results of `read`, from one snapshot. */
   async function* reading<T>(read: (source: WindowSource) => AsyncIterable<T>): AsyncIterableIterator<T> {
     const connection = await begin(exportIdleMs);
     let sound = false;
@@ -93,14 +93,14 @@ function rowsOf(server: HistoryServer, connection: PostgresConnection): WindowSo
   };
 }
 
-/** Trouble of the server; any other error is a bug of ours. */
+/** A failure of the server; any other error is a bug. */
 function readTrouble(error: unknown): unknown {
   return error instanceof Fault && error.code === 'storage-unavailable' ? storeUnavailable(error.cause) : error;
 }
 
 const lockNotAvailable = '55P03';
 
-/** A partition that is being read is dropped another time. */
+/** A partition that is being read is dropped later. */
 function orInUse(error: unknown): number {
   const cause = error instanceof Fault ? error.cause : undefined;
   if (cause instanceof Error && 'code' in cause && cause.code === lockNotAvailable) return 0;

@@ -1,6 +1,6 @@
 /**
- * Writes recorded history to PostgreSQL [points §6.1] as `series-store.ts` writes the file: the same decisions, with what they
- * ask for fetched in bulk and what they add written in bulk, because every statement is a journey. All of it runs inside one
+ * Writes recorded history to PostgreSQL [points §6.1] as `series-store.ts` writes the file: the same decisions, with their
+ * reads and writes in bulk, because every statement is a round trip. All of it runs inside one
  * transaction under the history's write lock.
  */
 
@@ -54,7 +54,7 @@ const kindOfGiven = "CASE given.kind WHEN 1 THEN 'action' ELSE 'measurement' END
 
 type SeriesOf = (series: SeriesId) => StoredSeries;
 
-/** Every series of the rows; a new one is made. */
+/** Every series of the rows; new ones are created. */
 async function storedSeries(connection: PostgresConnection, rows: readonly HistoryRow[]): Promise<SeriesOf> {
   const ids = new Map(rows.map(({ series }) => [seriesKey(series), series]));
   const given = [...ids.values()];
@@ -107,7 +107,7 @@ async function storedAlready(
   const instants = new Map<string, StoredRow[]>();
   if (asked.instants.length > 0) {
     const times = asked.instants.map(({ eventMs }) => eventMs);
-    // With bounds only the partitions that may hold them are looked into; the offset has each place looked up by key.
+    // With bounds only the relevant partitions are searched; the offset forces a key lookup per place.
     const found = await connection.cells(
       `SELECT found.* FROM unnest($1::bigint[], $2::bigint[]) AS given (series, event_ms), LATERAL (
           SELECT series, event_ms, ordinal, value, quality FROM sample
@@ -266,7 +266,7 @@ export async function pruneWhole(
 ): Promise<number> {
   const { run } = connection;
   const limitMs = pruneLimitMs(beforeMs);
-  // Readers must not wait behind this for long.
+  // Readers must not wait long for this.
   await run(`SET LOCAL lock_timeout TO ${Math.max(1, lockWaitMs)}`);
   let removed = 0;
   for (const number of (await oldPartitions(run, limitMs)).slice(0, partitionsMax))
@@ -275,7 +275,7 @@ export async function pruneWhole(
   return chunks === null ? removed : removed + (await pruneChunks(connection, chunks));
 }
 
-/** A chunk may end within a quarter hour: what is left of that goes too, for its rollup speaks of rows that are gone. */
+/** A chunk may end within a quarter hour: the rest of that quarter is deleted too, because its rollup includes deleted rows. */
 async function pruneChunks(connection: PostgresConnection, chunks: OldChunks): Promise<number> {
   const throughMs = rollupEndMs(chunks.endMs, widestRollupMs);
   const [counted] = await connection.run(
@@ -289,7 +289,7 @@ async function pruneChunks(connection: PostgresConnection, chunks: OldChunks): P
   return Number(counted?.['rows']);
 }
 
-/** Old rows of partitions that hold newer ones too. */
+/** Old rows of partitions that also hold newer ones. */
 export async function pruneEdge(connection: PostgresConnection, beforeMs: number, rowsMax: number): Promise<number> {
   const limitMs = pruneLimitMs(beforeMs);
   const nth =
@@ -308,11 +308,11 @@ export async function pruneEdge(connection: PostgresConnection, beforeMs: number
 
 interface OldSeries {
   readonly series: number;
-  /** Rows and rollups at or before it go. */
+  /** Rows and rollups at or before it are deleted. */
   readonly throughMs: number;
 }
 
-/** None of them goes beyond `limitMs`, which tells the server where it need not look. Returns how many rows went. */
+/** None of them goes beyond `limitMs`, which lets the server skip newer partitions. Returns the number of deleted rows. */
 async function removeRows({ cells }: PostgresConnection, old: readonly OldSeries[], limitMs: number): Promise<number> {
   const columns = [arrayOf(old.map(({ series }) => series)), arrayOf(old.map(({ throughMs }) => throughMs)), limitMs];
   const through = 'FROM unnest($1::bigint[], $2::bigint[]) AS old (series, through_ms)';

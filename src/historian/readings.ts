@@ -20,7 +20,7 @@ const ingestedColumn = rowColumns.indexOf('ingested_ms');
 const valueColumn = rowColumns.indexOf('value');
 const qualityColumn = rowColumns.indexOf('quality');
 
-/** By event time, of several rows of one instant the newest. */
+/** By event time; of several rows at one event time the newest. */
 export async function* readReadings(
   source: WindowSource,
   { series, fromMs, toMs }: ReadingsRequest,
@@ -141,7 +141,7 @@ class Columns {
     this.#quality[place] = code;
   }
 
-  /** Takes the last instant away; answers when it is. */
+  /** Removes the last event time and returns it. */
   drop(): number {
     this.count--;
     this.several = this.several.filter((place) => place < this.count);

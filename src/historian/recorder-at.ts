@@ -1,4 +1,4 @@
-/** A recorder with the store it writes to and the files for what that does not take: in its thread, and in-process for tests. */
+/** A recorder with its store and its spool: in its thread, and in-process for tests. */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
@@ -49,7 +49,7 @@ export function startRecorderAt(
     counts: async () => recorder.counts(),
     async stop(store) {
       left = await recorder.stop(store);
-      // A statement may still be under way: what it does is undone, or done once.
+      // A statement may still be running: it is rolled back, or takes effect once.
       void historian.close();
       const counts = recorder.counts();
       if (left.length === 0 || spool !== null) return { counts, left: left.length };

@@ -14,48 +14,48 @@ export interface HistoryColumns {
   readonly values: Float64Array;
 }
 
-/** From a reader, which waits until `untilMs` (monotonic) and then does without what is not stored. */
+/** From a reader, which waits until `untilMs` (monotonic) and then continues without unstored rows. */
 export interface SettleRequest {
   readonly series: readonly SeriesId[];
   readonly untilMs: number;
 }
 
 export type RecorderMethods = {
-  /** Stores values as if they had been recorded when they were observed. */
+  /** Stores values as if they had been recorded at their observation. */
   readonly append: (columns: readonly HistoryColumns[]) => AppendReport;
-  /** Stores what was recorded of the series before the call; false when that failed, or took too long. */
+  /** Stores the rows of the series recorded before the call; false if that failed or took too long. */
   readonly settle: (request: SettleRequest) => boolean;
   readonly counts: (argument: null) => RecorderCounts;
   /** Whether to store pending rows. */
   readonly stop: (store: boolean) => RecorderEnd;
-  /** Keeps what was not stored, one file a call, which bounds how long a call takes; returns how many rows are left. */
+  /** Spools unstored rows, one file per call, which bounds the time of a call; returns the number of rows left. */
   readonly keep: (argument: null) => number;
 };
 
 export interface RecorderEnd {
   readonly counts: RecorderCounts;
-  /** Rows that are not stored, and to be kept. */
+  /** Unstored rows, to be spooled. */
   readonly left: number;
 }
 
 export interface RecorderWorkerData {
   readonly setup: RecorderSetup;
   readonly place: DatabasePlace;
-  /** Where rows of a file are kept while they wait for more of their series; null: they do not wait. */
+  /** File of the journal for pending rows; null: rows are stored at once. */
   readonly journalFolder: string | null;
-  /** Where what could not be stored is kept; null: nowhere, as its disk is the one that takes nothing. */
+  /** Folder of the spool; null if it would be on the same disk as the store. */
   readonly spoolFolder: string | null;
   readonly logLevel: LogLevel;
 }
 
 export interface Recording {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
-  /** Stores what was recorded of these series before the call; false when that failed, or took longer than `settle_timeout_ms`. */
+  /** Stores the rows of these series recorded before the call; false if that failed or took longer than `settle_timeout_ms`. */
   settle(series: readonly SeriesId[]): Promise<boolean>;
   counts(): Promise<RecorderCounts>;
   /** Stores pending rows and continues with the current points of the site. */
   renew(): Promise<void>;
-  /** With `store`, pending rows are stored first; the rest stays in the journal, on a shared site in the spool. Answers with the final counts. */
+  /** With `store`, pending rows are stored first; the rest stays in the journal or, on a shared site, in the spool. Returns the final counts. */
   stop(store: boolean): Promise<RecorderCounts>;
 }
 

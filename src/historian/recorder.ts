@@ -1,7 +1,7 @@
 /**
- * The recorder's own work, the same in its thread and in-process [points §6.1]: it looks at the live table, keeps what
- * is to be recorded in a bounded queue (`row-queue.ts`), has it stored in batches and removes what is older than the retention. A
- * disk that takes nothing is logged once, counted, and tried again: it stops neither acquisition nor rules.
+ * The recorder, the same in its thread and in-process [points §6.1]: it reads the live table, puts
+ * rows into a bounded queue (`row-queue.ts`), has them stored in batches and deletes rows beyond the retention. A
+ * failing disk is logged once, counted, and retried: it stops neither acquisition nor rules.
  */
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
@@ -61,20 +61,20 @@ export function addedCounts(one: RecorderCounts, other: RecorderCounts): Recorde
 
 export interface RecorderParts extends Omit<RowQueueParts, 'limits' | 'historian'> {
   readonly historian: Historian;
-  /** Whether another process wants to read since the last question: then everything is stored. */
+  /** Whether another process has asked to read since the last check: then everything is stored. */
   readonly isAsked: () => boolean;
-  /** Whether every reader has what waits of its series stored first. On a server, other machines read as well. */
+  /** Whether pending rows are stored before every read. On a server, other machines read as well. */
   readonly readersSettle: boolean;
 }
 
 export interface HistoryRecorder {
   counts(): RecorderCounts;
-  /** Stores what was recorded of these series before the call; false when that failed, or is not done by `untilMs` (monotonic). */
+  /** Stores the rows of these series recorded before the call; false if that failed or is not done by `untilMs` (monotonic). */
   settle(series: readonly SeriesId[], untilMs: number): Promise<boolean>;
-  /** Stores rows that do not come from the live table, at once; throws when they were not taken. */
+  /** Stores rows that do not come from the live table, at once; throws if they were not accepted. */
   append(rows: readonly HistoryRow[]): Promise<AppendReport>;
   /**
-   * Reads the live table once more; with `store`, stores pending rows. Returns the rows that are neither known to be stored nor in
+   * Reads the live table once more; with `store`, stores pending rows. Returns the rows that are neither confirmed as stored nor in
    * the journal.
    */
   stop(store: boolean): Promise<readonly HistoryRow[]>;
@@ -95,7 +95,7 @@ export function startRecorder(setup: RecorderSetup, parts: RecorderParts): Histo
     }
     const stored = await queue.flush();
     if (stopped) return;
-    // What is due is stored a transaction a turn, so that looks come in between.
+    // One transaction per turn, so that reads of the live table come in between.
     const behind = stored && queue.isBehind;
     flushTimer = clock.after(behind ? 0 : limits.flush_interval_ms, () => void flush());
   };
@@ -118,7 +118,7 @@ export function startRecorder(setup: RecorderSetup, parts: RecorderParts): Histo
   };
 }
 
-/** Looks at every change, at most every `look_interval_ms`, and at everything every `recordIntervalMs`. */
+/** Reads on every change, at most every `look_interval_ms`, and everything every `recordIntervalMs`. */
 function startLooking(
   setup: RecorderSetup,
   { clock, readersSettle }: Pick<RecorderParts, 'clock' | 'readersSettle'>,
@@ -138,9 +138,9 @@ function startLooking(
 
   const look = (all: boolean): void => {
     lookedMs = clock.monotonicMs();
-    // Of several processes the one that controls records; the lease of a process alone has no end.
+    // Of several processes the leader records; the lease of a single process never ends.
     if (!mayCommand(memory, lookedMs)) return observer.pause();
-    // A table that is being written all the time is looked at again with the next change or interval.
+    // A table that is being written continuously is read again with the next change or interval.
     if (reader.copyInto(snapshot, clock, runs)) take(observer.look(snapshot, runs, all));
   };
   const lookAtCommands = (): void => {
@@ -198,7 +198,7 @@ function startPruning(setup: RecorderSetup, historian: Historian, clock: Clock, 
     }
     pruned += removed;
     if (stopped) return;
-    // There may be more: the rest goes soon, but not in one go.
+    // There may be more: the rest follows soon, in another turn.
     timer = clock.after(removed > 0 ? limits.flush_interval_ms : limits.prune_interval_ms, () => void prune());
   };
   timer = clock.after(limits.prune_interval_ms, () => void prune());

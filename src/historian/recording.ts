@@ -1,7 +1,7 @@
 /**
- * Recording as the main thread sees it (ARCHITECTURE.md, "Threads"): a thread of its own, so that a slow disk delays nothing else. When
- * it dies it is started again; what it had not stored is lost, what the live table shows by then is recorded again. At its end
- * what it could not store is kept, a file a call: what there is to keep decides how long an end takes, not one deadline.
+ * The main thread's side of recording (ARCHITECTURE.md, "Threads"): recording has its own thread, so a slow disk delays nothing else. If
+ * the thread dies it is restarted; unstored rows are lost, and current values are recorded again. At the end
+ * unstored rows are spooled, one file per call: the amount of data decides how long an end takes, not one deadline.
  */
 import { Worker } from 'node:worker_threads';
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
@@ -53,7 +53,7 @@ class RestartedRecording implements Recording {
   #instance: Instance | undefined;
   #timer: Timer | undefined;
   #ended = false;
-  /** Of threads that ended in order. */
+  /** Of threads that ended normally. */
   #past = noCounts;
 
   constructor(parts: RecordingParts) {
@@ -70,7 +70,7 @@ class RestartedRecording implements Recording {
     if (running === undefined) return false;
     const { clock } = this.#parts;
     const timeoutMs = this.#parts.setup().limits.settle_timeout_ms;
-    // A failure is the recorder's to report: the read goes on with what is stored.
+    // The recorder reports a failure: the read continues with the stored rows.
     const settled = running.settle({ series, untilMs: clock.monotonicMs() + timeoutMs }).catch(() => false);
     return (await withTimeout(clock, timeoutMs, settled)) ?? false;
   }
@@ -82,7 +82,7 @@ class RestartedRecording implements Recording {
   async renew(): Promise<void> {
     const { observations, runs, lastMs } = this.#parts.setup().memory.runs;
     this.#past = { ...(await this.#end(true)), waiting: 0 };
-    // Observations until the next recorder's first look are not counted.
+    // Observations until the first read of the next recorder are not counted.
     const earlier = { observations: observations.slice(), runs: runs.slice(), lastMs: lastMs.slice() };
     if (!this.#ended) this.#begin(earlier);
   }

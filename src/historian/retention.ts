@@ -1,6 +1,6 @@
 /**
  * How far old rows are removed ([points §6.3], docs/formats/history.md), the same for both engines: whole quarter hours, so that no
- * rollup speaks of rows that are gone, and not more of a series at a time than a transaction should hold.
+ * rollup includes deleted rows, and no more rows of a series at a time than a transaction should hold.
  */
 import { rollupEndMs, widestRollupMs } from './rollup.ts';
 
@@ -10,8 +10,8 @@ export function pruneLimitMs(beforeMs: number): number {
 }
 
 /**
- * Rows of a series at or before it go now. `portionMs` is the time of the row that comes after as many as may go at a time,
- * null when there is none.
+ * Rows of a series at or before it are deleted now. `portionMs` is the time of the first row after the largest allowed portion,
+ * null if there is none.
  */
 export function pruneThroughMs(oldestMs: number, portionMs: number | null, limitMs: number): number {
   if (portionMs === null) return limitMs;

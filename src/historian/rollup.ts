@@ -1,7 +1,7 @@
 /**
- * Rollups: what is kept of all rows of one series in (end - width, end], so that a window need not read every row
- * [data-processing §4.2]. A rollup also says when it must not be used: `equalsRows` is true only where reducing it is
- * provably the same as reducing the rows themselves.
+ * Rollups: aggregates of all rows of one series in (end - width, end], so that a window need not read every row
+ * [data-processing §4.2]. A rollup also states when it must not be used: `equalsRows` is true only if reducing it
+ * gives the same result as reducing the rows themselves.
  */
 import { quality } from '../site/quality.ts';
 import type { HistoryRow, SeriesRange } from './historian.ts';
@@ -9,7 +9,7 @@ import { newestObservedMs } from './observations.ts';
 
 /** Widest first. A width divides the ones before it. */
 export const rollupWidthsMs = [900_000, 60_000] as const;
-/** Retention removes whole rollups, so that none speaks of rows that are gone. */
+/** Retention removes whole rollups, so that none includes deleted rows. */
 export const widestRollupMs = rollupWidthsMs[0];
 
 export const rollupFlags = { duplicates: 1, fractions: 2, uncertain: 4 } as const;
@@ -18,7 +18,7 @@ export interface Rollup {
   rowCount: number;
   /** Rows with a number. */
   valueCount: number;
-  /** Observations of a number, also those of rows that lie after the rollup. */
+  /** Observations of a number, also those of rows after the rollup. */
   weight: number;
   /** Of the observations. */
   sum: number;
@@ -27,10 +27,10 @@ export interface Rollup {
   min: number;
   max: number;
   lastValue: number;
-  /** Event time of the newest number; -Infinity when there is none. */
+  /** Event time of the newest number; -Infinity if there is none. */
   lastMs: number;
   flags: number;
-  /** The farthest that an event time lies after its ingestion time. */
+  /** The largest difference by which an event time is later than its ingestion time. */
   leadMs: number;
   /** The newest ingestion time. */
   ingestedMs: number;
@@ -130,28 +130,28 @@ export function rowInRange(value: number, range: SeriesRange): boolean {
   return range.integer !== true || Number.isInteger(value);
 }
 
-/** The columns of a rollup that a windowed read needs, and no others, which makes it quick. */
+/** Only the columns of a rollup that a windowed read needs, for speed. */
 export interface RollupSummary {
   readonly rowCount: number;
   /** Observations of a number. */
   readonly weight: number;
-  /** Event time of the newest number; -Infinity when there is none. */
+  /** Event time of the newest number; -Infinity if there is none. */
   readonly lastMs: number;
   /** `rollupFlags`, and `cutFlag`. */
   readonly flags: number;
   /** The aggregate over the rows of the rollup; a sum for a mean. */
   readonly value: number;
-  /** Asked for when there is a range. */
+  /** Read only with a range. */
   readonly min: number;
   readonly max: number;
-  /** Asked for by a trend. */
+  /** Read only for a trend. */
   readonly lastValue: number;
 }
 
 /** Set by a read: some row of the rollup was ingested after the data cut, or comes from the future. */
 export const cutFlag = 8;
 
-/** True when no row of the rollup would be left out of the window, or stand for another one. */
+/** True if no row of the rollup would be excluded from the window or replaced by another one. */
 export function equalsRows(
   { flags, weight, min, max }: Pick<RollupSummary, 'flags' | 'weight' | 'min' | 'max'>,
   range: SeriesRange | undefined,

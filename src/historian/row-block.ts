@@ -25,7 +25,7 @@ const [shortFloats, floats] = [4, 5];
 
 type Column = Float64Array | Int8Array | Int16Array | Int32Array | Float32Array;
 
-/** Rows in order of time, those of an instant as they were appended; none at or before `afterMs`. */
+/** Rows in order of time, those with one event time in the order of their append; none at or before `afterMs`. */
 export function packRows(rows: readonly BlockRow[], afterMs: number): Uint8Array {
   const columns = Array.from({ length: columnCount }, () => new Float64Array(rows.length));
   let beforeMs = afterMs;
@@ -76,7 +76,7 @@ function narrowest(numbers: Float64Array<ArrayBuffer>): { readonly kind: number;
 /** Reads a block. Each column is unpacked on first use. */
 export class RowBlock {
   readonly count: number;
-  /** In order of time; rows of one instant stand as they were appended. */
+  /** In order of time; rows with one event time in the order of their append. */
   readonly eventMs: Float64Array;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #offsets: readonly number[];
@@ -152,7 +152,7 @@ export class RowBlock {
     return kind as 0 | 1 | 2 | 3 | 4 | 5;
   }
 
-  /** The number that all rows have in a column; null where they differ. */
+  /** The number that all rows have in a column; null if they differ. */
   #same(column: number): number | null {
     return this.#kind(column) === sameNumber ? (this.#column(column)[0] ?? Number.NaN) : null;
   }
@@ -179,7 +179,7 @@ export class RowBlock {
     return times;
   }
 
-  /** A column of distances to the event times. */
+  /** A column of differences from the event times. */
   #beside(column: number, sign: 1 | -1): Float64Array {
     const { eventMs } = this;
     const moments = this.#whole(column);

@@ -31,7 +31,7 @@ export async function* rowParts(
   if (doneMs < throughMs) yield { span: { afterMs: doneMs, throughMs }, block: null };
 }
 
-/** The places of a block's rows that lie in a span: the first one, and the one behind the last. */
+/** The places of a block's rows that lie in a span: the first one, and the one after the last. */
 export function placesIn({ eventMs }: RowBlock, { afterMs, throughMs }: Span): readonly [from: number, to: number] {
   return [firstAfter(eventMs, afterMs), firstAfter(eventMs, throughMs)];
 }

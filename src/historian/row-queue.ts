@@ -1,6 +1,6 @@
 /**
- * The bounded queue of rows to be stored [points §6.1]. On files, rows wait for more of their series, to spare the disk: each series has
- * its own pages, and SQLite writes whole pages. Until they are stored they are in a journal. A reader has the rows of its
+ * The bounded queue of rows to be stored [points §6.1]. On files, rows wait for more rows of their series, to write less: each series has
+ * its own pages, and SQLite writes whole pages. Until they are stored they are in a journal. A reader has the pending rows of its
  * series stored first (`settle`), so it sees everything that was recorded before.
  */
 import type { Clock } from '../base/clock.ts';
@@ -12,7 +12,7 @@ import type { HistoryLimits } from './limits.ts';
 
 export interface RowQueueParts {
   readonly historian: Pick<Historian, 'append'>;
-  /** None on a server: it stores rows at once. */
+  /** None on a server: rows are stored at once there. */
   readonly journal: RowJournal<HistoryRow>;
   readonly limits: HistoryLimits;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ interface Waiting {
 export class RowQueue {
   readonly #parts: RowQueueParts;
   readonly #counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
-  /** Rows that wait for more of their series, by arrival. */
+  /** Rows that wait for more rows of their series, by arrival. */
   #waiting: Waiting[] = [];
   /** Rows to be stored now; by series, so that a transaction writes few pages. */
   #due: Waiting[] = [];
@@ -40,13 +40,13 @@ export class RowQueue {
   #kept = 0;
   /** A reader may have missed the rows up to this number. */
   #missed = 0;
-  /** Somebody wants everything stored. */
+  /** A reader needs everything stored. */
   #asked = false;
   #turn: Promise<boolean> | undefined;
   #failing = false;
-  /** The journal refused something: that is logged once. */
+  /** The journal rejected a write: that is logged once. */
   #unkept = false;
-  /** What the process or thread before left in the journal is stored, and the file exists. */
+  /** The journal of the previous process or thread has been stored, and the file exists. */
   #begun = false;
 
   constructor(parts: RowQueueParts) {
@@ -62,7 +62,7 @@ export class RowQueue {
     return this.#due.length > 0;
   }
 
-  /** Those that are neither stored nor in the journal. */
+  /** Rows that are neither stored nor in the journal. */
   unkept(): readonly HistoryRow[] {
     const all = [...this.#storing, ...this.#due, ...this.#waiting];
     return all
@@ -74,23 +74,23 @@ export class RowQueue {
   add(rows: readonly HistoryRow[]): void {
     this.#counts.recorded += rows.length;
     const sinceMs = this.#parts.clock.monotonicMs();
-    // In place: a queue that is long would be copied at every look.
+    // In place: a long queue would otherwise be copied on every read.
     for (const row of rows) this.#waiting.push({ row, number: ++this.#last, sinceMs });
     this.#dropExcess();
   }
 
-  /** The next flushes store everything that is there by then. */
+  /** The next flushes store everything that is queued by then. */
   ask(): void {
     this.#asked = true;
   }
 
-  /** Stores one batch of what is due; true when it was stored, or there was none. */
+  /** Stores one batch of the due rows; true if it was stored, or there was none. */
   flush(): Promise<boolean> {
     this.#turn ??= this.#flushOnce().finally(() => (this.#turn = undefined));
     return this.#turn;
   }
 
-  /** Stores all that is there; false when storing failed. */
+  /** Stores all queued rows; false if storing failed. */
   async flushAll(): Promise<boolean> {
     await this.#turn;
     this.#bringForward();
@@ -98,7 +98,7 @@ export class RowQueue {
     return true;
   }
 
-  /** Stores what waits of these series, before anything else; false when that failed, or is not done by `untilMs` (monotonic). */
+  /** Stores the pending rows of these series before anything else; false if that failed or is not done by `untilMs` (monotonic). */
   async settle(series: readonly SeriesId[], untilMs: number): Promise<boolean> {
     await this.#turn;
     const isOneOf = oneOf(series);
@@ -106,7 +106,7 @@ export class RowQueue {
     this.#bringForward(isAsked);
     while (!this.#begun || this.#due.some(isAsked) || this.#storing.some(isAsked)) {
       if (this.#parts.clock.monotonicMs() >= untilMs) {
-        // The reader goes on without them.
+        // The reader continues without them.
         this.#missed = this.#last;
         return false;
       }
@@ -127,13 +127,13 @@ export class RowQueue {
     return clock.monotonicMs() - oldest.sinceMs >= limits.block_ms;
   }
 
-  /** Makes these due at once, ahead of those that already are. */
+  /** Makes these rows due at once, ahead of rows that are already due. */
   #bringForward(isMeant: (each: Waiting) => boolean = () => true): void {
     this.#keep();
     const [meant, others] = parted(this.#waiting, isMeant);
     const [first, later] = parted(this.#due, isMeant);
     this.#waiting = others;
-    // While the store takes nothing, sorting would be wasted.
+    // While the store does not accept rows, sorting would be wasted.
     this.#due = [...(this.#failing ? [...first, ...meant] : [...first, ...meant].toSorted(bySeries)), ...later];
   }
 
@@ -208,19 +208,19 @@ export class RowQueue {
     this.#failing = true;
   }
 
-  /** Once: the answer to an earlier attempt may have been lost. */
+  /** Stored once: the answer to an earlier attempt may have been lost. */
   async #append(rows: readonly Waiting[]): Promise<void> {
     const { historian, clock } = this.#parts;
     const nowMs = clock.wallMs();
-    // What no reader has had stored first was not visible to a read until now. A wall clock that was set back in between must
-    // not make a reading look as if it came from the future.
+    // Rows that no reader has requested yet were not visible until now. A wall clock that was set back in between must
+    // not make a reading appear to come from the future.
     const known = rows.map(({ row, number }) =>
       number > this.#missed && number <= this.#kept ? row : { ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) },
     );
     await historian.append(known, { once: true });
   }
 
-  /** Makes the file, and stores what the process before had taken and perhaps not stored. */
+  /** Creates the file, and stores rows that the previous process had accepted but perhaps not stored. */
   async #begin(): Promise<void> {
     if (this.#begun) return;
     const { historian, journal, limits, clock, log } = this.#parts;
@@ -230,7 +230,7 @@ export class RowQueue {
       if (rows > 0) log.info('journaled readings stored', { rows });
     } catch (error) {
       if (error instanceof Fault) throw error;
-      // It stays where it is, for the next start.
+      // It stays in place, for the next start.
       log.error('cannot read the history journal', { error: String(error) });
     }
     this.#begun = true;
@@ -245,8 +245,8 @@ export class RowQueue {
 }
 
 /**
- * Stores what a process before left in its journal; returns how many rows. Nobody could read them until now: that is when they are
- * ingested.
+ * Stores the rows in the journal of an earlier process; returns their number. They were not visible until now: that is their
+ * ingestion time.
  */
 export async function storeLeft(
   journal: RowJournal<HistoryRow>,
@@ -266,7 +266,7 @@ export async function storeLeft(
   return rows.length;
 }
 
-/** Thousands of rows are tested; making a text key for each would cost more than the rest. */
+/** Thousands of rows are tested; a text key for each would cost more than the rest. */
 function oneOf(series: readonly SeriesId[]): (asked: SeriesId) => boolean {
   const known = Map.groupBy(series, ({ instance }) => instance);
   const points = new Map([...known].map(([instance, ids]) => [instance, new Set(ids.map(numberIn))]));

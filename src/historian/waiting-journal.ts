@@ -1,6 +1,6 @@
 /**
- * The journal of readings that wait to be stored [points §6.1], in `journal-history/` of the data dir, and how a process beside the
- * recording one has them stored before it reads.
+ * The journal of readings that wait to be stored [points §6.1], in `journal-history/` of the data dir, and how another process
+ * has them stored before it reads.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,11 +15,11 @@ export function openHistoryJournal(folder: string, file: string): RowJournal<His
   return openJournal({ folder, isRow: isHistoryRow, sync: () => syncCommits(file) });
 }
 
-/** With a dot: no part of a backup. */
+/** With a dot, so that backups skip it. */
 const requestName = '.store-now';
 const pollMs = 50;
 
-/** Whether another process has asked since. */
+/** Whether another process has requested it since. */
 export function takeStoreRequest(folder: string): boolean {
   const request = join(folder, requestName);
   if (!existsSync(request)) return false;
@@ -27,7 +27,7 @@ export function takeStoreRequest(folder: string): boolean {
   return true;
 }
 
-/** Asks the recording process to store what is in the journal now; false when it has not within the time. */
+/** Requests that the recording process store its journal now; false if it did not within the time. */
 export async function requestStoring(folder: string, clock: Clock, timeoutMs: number): Promise<boolean> {
   const waiting = journalFiles(folder);
   if (waiting.length === 0) return true;

@@ -19,7 +19,7 @@ export function seriesKind(kind: Places<'kind'>['kind']) {
   return sql<'measurement' | 'action'>`CASE CAST(${kind} AS integer) WHEN 1 THEN 'action' ELSE 'measurement' END`;
 }
 
-/** The number of a series; no row when nothing was ever recorded for it. */
+/** The number of a series; no row if nothing was ever recorded for it. */
 export function seriesQuery(query: HistoryQueries, at: Places<SeriesName>) {
   return query
     .selectFrom('series')
@@ -32,13 +32,13 @@ export function seriesQuery(query: HistoryQueries, at: Places<SeriesName>) {
 /** The columns of a row that a read needs, in this order. */
 export const rowColumns = ['event_ms', 'ingested_ms', 'value', 'quality', 'observations', 'since_ms'] as const;
 
-/** Where a row of the query `rows` has its ordinal. */
+/** The position of the ordinal in a row of the query `rows`. */
 export const ordinalColumn = rowColumns.length;
 
 export interface WindowQueries {
-  /** Rows of an answer to `rows`, and rollups to ask for at a time: what an engine hands over in one go. */
+  /** Rows per answer to `rows`, and rollups per query: the engine's portion. */
   readonly portion: number;
-  /** The rows of a span, behind one that was read: at most a portion. */
+  /** The rows of a span after one that was read: at most a portion. */
   readonly rows: NamedQuery<SeriesName | 'after' | 'ordinal' | 'through' | 'known'>;
   /**
    * The rows from `since` on, at most `readingsPortion`: time and code in one number, which `unpackReading` splits, and the value. One
@@ -47,17 +47,17 @@ export interface WindowQueries {
   readonly readings: NamedQuery<SeriesName | 'since' | 'through'>;
   /** The blocks that overlap a span, at most `blocksPortion`; null for an engine without blocks. */
   readonly blocks: NamedQuery<SeriesName | 'after' | 'through'> | null;
-  /** The first row after a span that stands for observations in it. */
+  /** The first row after a span that represents observations in it. */
   readonly reaching: NamedQuery<SeriesName | 'through' | 'reach' | 'known'>;
   /** The newest row of a series. */
   readonly standing: NamedQuery<SeriesName | 'known'>;
-  /** Of each rollup what the aggregation needs; its least and its greatest number too where there is a range. */
+  /** Of each rollup what the aggregation needs; with a range, also its minimum and maximum. */
   rollups(aggregation: WindowRequest['aggregation'], ranged: boolean): RollupsQuery;
   /** The event time of the newest number of one rollup. */
   readonly newest: NamedQuery<SeriesName | 'width' | 'end'>;
 }
 
-/** Where windows and rows are read from: one state of a history. */
+/** One state of a history, from which windows and rows are read. */
 export interface WindowSource {
   readonly queries: WindowQueries;
   ask<N extends string>(
@@ -82,7 +82,7 @@ function rowsQuery(portion: number): WindowQueries['rows'] {
         .selectFrom('sample')
         .select([...rowColumns, 'ordinal'])
         .where('series', '=', answerOf(seriesQuery(query, at)))
-        // The first condition is for the index, the second continues behind the last row of a portion.
+        // The first condition is for the index, the second continues after the last row of a portion.
         .where('event_ms', '>=', at.after)
         .where((column) =>
           column.or([
@@ -100,7 +100,7 @@ function rowsQuery(portion: number): WindowQueries['rows'] {
 
 /** Rows of an answer to `readings`, at most. */
 export const readingsPortion = 8192;
-/** In the code of a row that is not the first of its instant, beside its quality. */
+/** Flag in the code of a row that is not the first at its event time, beside its quality. */
 export const severalFlag = 4;
 const codesPerMs = 8;
 
@@ -204,7 +204,7 @@ const newest: WindowQueries['newest'] = {
       .where('end_ms', '=', at.end),
 };
 
-/** One query for each kind of question, so that an engine compiles it once. */
+/** One query for each kind of read, so that an engine compiles it once. */
 function rollupsOnce(): WindowQueries['rollups'] {
   const made = new Map<string, RollupsQuery>();
   return (aggregation, ranged) => {
@@ -222,7 +222,7 @@ function rollupsOnce(): WindowQueries['rollups'] {
 const weightPlace = 16;
 const rowsPlace = weightPlace * 2 ** 24;
 
-/** As few columns as it fits: a column less is a tenth of the time. `unpackRollup` reads them. */
+/** As few columns as possible: one column less saves a tenth of the time. `unpackRollup` reads them. */
 function rollupsQuery(name: string, aggregation: WindowRequest['aggregation'], ranged: boolean): RollupsQuery {
   return {
     name,
@@ -263,7 +263,7 @@ function rollupsQuery(name: string, aggregation: WindowRequest['aggregation'], r
   };
 }
 
-/** Of a row that `rollupsQuery` gave. Fills `into`: there are thousands of rollups, and one place for them does. */
+/** From a row of `rollupsQuery`. Fills `into`: there are thousands of rollups, and one object is enough. */
 export function unpackRollup(
   row: readonly unknown[],
   into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] },
@@ -277,6 +277,6 @@ export function unpackRollup(
   into.min = Number(row[3]);
   into.max = Number(row[4]);
   into.lastValue = Number(row[5]);
-  // NaN where the moment itself was not asked for.
+  // NaN if the time itself was not requested.
   into.lastMs = Number(row[6]);
 }

@@ -1,7 +1,7 @@
 /**
- * A windowed read [data-processing §4.2]. Where the labels fall on borders of rollups these are read, and each one that
- * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. An engine only answers
- * queries, at once or in a while.
+ * A windowed read [data-processing §4.2]. If the labels fall on borders of rollups these are read, and each one that
+ * may differ from its rows is replaced by the rows; on any other grid all rows are read. An engine only answers
+ * queries, synchronously or asynchronously.
  */
 
 import { createCells, type Span, type WindowAccumulator } from './cells.ts';
@@ -12,17 +12,17 @@ import { placesIn, rowParts } from './row-parts.ts';
 import { ordinalColumn, seriesAsked, unpackRollup, type WindowSource } from './window-queries.ts';
 
 export interface ReadOptions {
-  /** False reads every row: what the bench and the tests compare with. */
+  /** False reads every row: for comparison in the bench and the tests. */
   readonly useRollups: boolean;
   /** False reads rows one by one. Only files have blocks. */
   readonly useBlocks: boolean;
-  /** How long the newest row stands for more observations than it says: until the recorder would have written another one. */
+  /** How long the newest row may represent further observations: until the recorder would have written another one. */
   readonly standsMs: number;
 }
 
 type Row = readonly unknown[];
 
-/** `turn` is awaited where the read may be interrupted; it throws to give it up. */
+/** `turn` is awaited where the read may be interrupted; it throws to cancel. */
 export async function readWindow(
   source: WindowSource,
   request: WindowRequest,
@@ -61,12 +61,12 @@ class WindowRead {
     this.#known = { known: request.knownAtMs ?? Number.MAX_SAFE_INTEGER };
   }
 
-  /** Reads what rollups tell of the window; the spans that are left to be read row by row. */
+  /** Reads the rollups of the window; returns the spans that must be read row by row. */
   async rollups(useRollups: boolean): Promise<readonly Span[]> {
     const { aggregation, range, maxSourceSkewMs } = this.#request;
     const { queries } = this.#source;
     const query = queries.rollups(aggregation, range !== undefined && isBounded(range));
-    // Leads are whole milliseconds, and no limit at all is one that no lead reaches.
+    // Leads are whole milliseconds, and without a limit it is one that no lead reaches.
     const skew = Math.min(Math.floor(maxSourceSkewMs), Number.MAX_SAFE_INTEGER);
     const taker = new RollupTaker(this.#request, this.#cells);
     for (const width of rollupLevels(this.#request, useRollups)) {
@@ -88,7 +88,7 @@ class WindowRead {
     return taker.gaps();
   }
 
-  /** Reads the rows of a span, and what the first one after it stands for. */
+  /** Reads the rows of a span, and the row after it that represents observations in it. */
   async rows(gap: Span): Promise<void> {
     if (gap.throughMs - gap.afterMs < widestRollupMs) await this.#oneByOne(gap, gap);
     else
@@ -108,7 +108,7 @@ class WindowRead {
     if (row !== undefined) this.#cells.addReach(Number(row[0]), rawRow(row), gap);
   }
 
-  /** Rows of a part of `gap` that are in no block. */
+  /** Rows of a part of `gap` outside blocks. */
   async #oneByOne(span: Span, gap: Span): Promise<void> {
     const { rows, portion } = this.#source.queries;
     const asked = { ...this.#series, ...this.#known, through: span.throughMs };
@@ -124,7 +124,7 @@ class WindowRead {
     instants.end();
   }
 
-  /** Reads what the newest row of the series stands for in a span. */
+  /** Reads the observations in a span that the newest row of the series represents. */
   async standing(span: Span): Promise<void> {
     const [row] = await this.#source.ask(this.#source.queries.standing, { ...this.#series, ...this.#known });
     if (row === undefined) return;
@@ -144,7 +144,7 @@ class WindowRead {
   }
 }
 
-/** Where a row that is the newest of its series may stand for more than it says; null where none does. */
+/** The time of the newest row of its series, if it may represent further observations; otherwise null. */
 function standingSpan({ asOfMs, cadenceMs, steps }: WindowRequest, standsMs: number): Span | null {
   return standsMs > 0 ? { afterMs: Math.max(asOfMs - steps * cadenceMs, asOfMs - standsMs), throughMs: asOfMs } : null;
 }
@@ -154,7 +154,7 @@ function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowRequest): vo
   if (!whole || cadenceMs < 1 || steps < 1 || !(maxSourceSkewMs >= 0)) throw new Error('not a window');
 }
 
-/** Cells that labels cut out of rollups must be this much wider than these: else most of their rows are read anyway. */
+/** Cells whose labels cut rollups must be this much wider than the rollups: otherwise most of their rows are read anyway. */
 const cutCellRollups = 8;
 
 /**
@@ -169,16 +169,16 @@ function rollupLevels({ asOfMs, cadenceMs }: WindowRequest, useRollups: boolean)
   return levels.filter((width) => isWhole(width) || cadenceMs >= width * cutCellRollups);
 }
 
-/** False where every number is in the range. */
+/** False if every number is in the range. */
 function isBounded(range: SeriesRange): boolean {
   return Object.values(range).some((bound) => bound !== undefined);
 }
 
-/** Gives rollups to the cells, and keeps the spans that they leave. */
+/** Adds rollups to the cells, and collects the remaining spans. */
 class RollupTaker {
   readonly #request: WindowRequest;
   readonly #cells: WindowAccumulator;
-  // One for all of them, because there are thousands; it is read before the next one is unpacked.
+  // One object for all of them, because there are thousands; it is read before the next one is unpacked.
   readonly #rollup = { rowCount: 0, weight: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0, lastValue: 0 };
   #gaps: Span[];
   #width = 0;
@@ -191,7 +191,7 @@ class RollupTaker {
     this.#gaps = [{ afterMs: asOfMs - steps * cadenceMs, throughMs: asOfMs }];
   }
 
-  /** Begins with rollups of this width: the spans that are left to be read. */
+  /** Starts with rollups of this width: the spans to be read. */
   nextLevel(width: number): readonly Span[] {
     const left = this.#gaps;
     this.#width = width;
@@ -205,7 +205,7 @@ class RollupTaker {
     const beginMs = endMs - this.#width;
     const rollup = this.#rollup;
     unpackRollup(row, rollup);
-    // Within its interval, which orders it among the others, where the moment itself was not read.
+    // Within its interval, which orders it among the others, if the time itself was not read.
     if (Number.isNaN(rollup.lastMs)) rollup.lastMs = beginMs;
     if (this.#isInOneCell(beginMs, endMs, span) && equalsRows(rollup, this.#request.range)) {
       this.#cells.addRollup(endMs, rollup);
@@ -236,7 +236,7 @@ class RollupTaker {
   }
 }
 
-/** Gives the rows of a span to the cells, whole instants at a time. */
+/** Adds the rows of a span to the cells, complete event times at a time. */
 class InstantTaker {
   readonly #cells: WindowAccumulator;
   readonly #span: Span;
@@ -282,7 +282,7 @@ function standingRow(
   const spacingMs = (eventMs - row.observations.sinceMs) / row.observations.count;
   const count = Math.floor((throughMs - eventMs) / spacingMs);
   if (count < 1) return null;
-  // Nothing that was ingested: it comes from the future of no clock.
+  // Never ingested, so never from the future.
   return {
     eventMs: Math.floor(eventMs + count * spacingMs),
     row: { ...row, ingestedMs: Number.POSITIVE_INFINITY, observations: { count, sinceMs: eventMs } },

@@ -1,20 +1,20 @@
 /**
- * Chunks of the two large tables of recorded history where an operator made TimescaleDB hypertables of them (docs/formats/history.md). The
- * extension makes them as rows come, of whatever width the operator chose; a chunk begins with its first moment and ends
- * right before its end. Here they are only dropped, with functions that every build of the extension has.
+ * Chunks of the two large tables of recorded history, if an operator made them TimescaleDB hypertables (docs/formats/history.md). The
+ * extension creates them with the width that the operator chose; a chunk begins with its first moment and ends
+ * right before its end. This file only drops them, with functions that every build of the extension has.
  */
 import type { PostgresConnection } from '../../storage/postgres.ts';
 
 type Run = Pick<PostgresConnection, 'run'>['run'];
 
 export interface OldChunks {
-  /** Whatever lies before it is in chunks that are dropped together. */
+  /** Everything before it is in chunks that are dropped together. */
   readonly endMs: number;
   /** Where the extension's functions are: `search_path` holds the site's schema alone. */
   readonly functionSchema: string;
 }
 
-/** The oldest chunks of rows, `countMax` at most, in which everything is before `throughMs`; null when there is none. */
+/** The oldest chunks of rows, at most `countMax`, with all rows before `throughMs`; null if there are none. */
 export async function oldChunks(run: Run, throughMs: number, countMax: number): Promise<OldChunks | null> {
   const [extension] = await run(
     `SELECT extnamespace::regnamespace::text AS name FROM pg_extension, pg_class
@@ -35,7 +35,7 @@ export async function oldChunks(run: Run, throughMs: number, countMax: number): 
   return typeof endMs === 'number' ? { endMs, functionSchema: String(extension['name']) } : null;
 }
 
-/** Waits until nobody reads: a snapshot that began before must not miss what was there. */
+/** Waits until no read is in progress: a snapshot that began earlier must not lose rows. */
 export async function dropChunks(run: Run, { endMs, functionSchema }: OldChunks): Promise<void> {
   await run('LOCK TABLE ONLY sample, ONLY rollup IN ACCESS EXCLUSIVE MODE');
   for (const table of ['sample', 'rollup'])

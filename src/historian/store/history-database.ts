@@ -1,6 +1,6 @@
 /**
- * The history database, synchronously: a window of tens of thousands of rows is read in one go, and a row must not cost a
- * promise. Queries are built by the same query layer as everywhere else, compiled once, and run with values bound by
+ * The history database, synchronously: a window of tens of thousands of rows is read in one go, without a promise per row.
+ * Queries are built by the same query layer as everywhere else, compiled once, and run with values bound by
  * name.
  */
 import { existsSync, statSync } from 'node:fs';
@@ -16,21 +16,21 @@ export type Values<N extends string> = Readonly<Record<N, number | null>>;
 type Stored<N extends string> = Readonly<Record<N, number | Uint8Array | null>>;
 export type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
 
-/** A query over places that stand for the values of names; the same for both engines. */
+/** A query with placeholders for named values; the same for both engines. */
 export type HistoryQuery<N extends string> = (query: HistoryQueries, at: Places<N>) => Compilable;
 export type HistoryQueries = Kysely<HistoryTables>;
 
-/** A query that both engines ask; each compiles it once. */
+/** A query that both engines use; each compiles it once. */
 export interface NamedQuery<N extends string> {
   /** On a server: of the prepared statement. */
   readonly name: string;
   readonly names: readonly N[];
   readonly build: HistoryQuery<N>;
-  /** Whether a server answers by column. With few columns and thousands of rows that pays. */
+  /** Whether a server answers by column, which pays with few columns and thousands of rows. */
   readonly byColumn?: boolean;
 }
 
-/** The one value that a query gives, in place of a value that is known. */
+/** The one value that a query returns, in place of a known value. */
 export function answerOf(query: Expression<unknown>): RawBuilder<number> {
   return sql<number>`(${query})`;
 }
@@ -44,11 +44,11 @@ interface CompiledStatement<N extends string> {
 
 export interface HistoryDatabase {
   statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): CompiledStatement<N>;
-  /** Rows of a query that is compiled when it is first asked. */
+  /** Rows of a query that is compiled on first use. */
   ask<N extends string>(query: NamedQuery<N>, values: Values<N>): Rows;
   /** All or nothing; takes the write lock at once. */
   transaction<T>(work: () => T): T;
-  /** Pins what the following reads see, until `endRead`. */
+  /** Fixes the state that the following reads see, until `endRead`. */
   beginRead(): void;
   endRead(): void;
   /** False when the file was removed or replaced since it was opened. */
@@ -56,7 +56,7 @@ export interface HistoryDatabase {
   close(): void;
 }
 
-/** Makes the file when there is none. A lock of another process is waited for as long as `lockWaitMs`. */
+/** Creates the file if it does not exist. Waits up to `lockWaitMs` for a lock of another process. */
 export function openHistoryWriter(file: string, lockWaitMs: number): HistoryDatabase {
   const sqlite = openSqlite(file, 'normal');
   try {
@@ -69,7 +69,7 @@ export function openHistoryWriter(file: string, lockWaitMs: number): HistoryData
   }
 }
 
-/** Throws when there is no file, or none of this format. */
+/** Throws if there is no file, or not one of this format. */
 export function openHistoryReader(file: string, lockWaitMs: number): HistoryDatabase {
   if (!existsSync(file)) throw new Error('no history database');
   const sqlite = new DatabaseSync(file, { readOnly: true, timeout: Math.floor(lockWaitMs) });
@@ -84,7 +84,7 @@ export function openHistoryReader(file: string, lockWaitMs: number): HistoryData
 }
 
 function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
-  // Only compiles: what it would run goes through the statements below.
+  // Only compiles: execution goes through the statements below.
   const query = new Kysely<HistoryTables>({ dialect: new SqliteDialect({ database: queryable(sqlite) }) });
   const openedAs = identityOf(file);
   const firstRead = sqlite.prepare('SELECT id FROM series LIMIT 1');
@@ -124,7 +124,7 @@ function identityOf(file: string): string | null {
   return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
 }
 
-/** Stands in a query for the value of one name. */
+/** The placeholder of a named value in a query. */
 class Place {
   readonly name: string;
   constructor(name: string) {

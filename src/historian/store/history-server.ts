@@ -19,16 +19,16 @@ export interface HistoryServer {
   ask<N extends string>(connection: PostgresConnection, query: NamedQuery<N>, values: Values<N>): Promise<Rows>;
   /** A connection that sees one state of the history until `end`. A partition that it may read is not dropped. */
   beginRead(idleMs?: number): Promise<PostgresConnection>;
-  /** One on which something failed is not used again. */
+  /** A connection with an error is not used again. */
   endRead(connection: PostgresConnection, sound: boolean): Promise<void>;
-  /** All or nothing, one at a time; makes the tables first when there are none. */
+  /** All or nothing, one at a time; creates the tables first if there are none. */
   write<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 export function connectHistory(place: PostgresPlace): HistoryServer {
   const server = connectPostgres(place, 'history');
-  // Only compiles: what it would run goes through connections of our own.
+  // Only compiles: execution goes through connections of its own.
   const compiler = new Kysely<HistoryTables>({ dialect: server.dialect });
   let prepared: Promise<void> | undefined;
   const ready = (): Promise<void> => {
@@ -87,8 +87,8 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
 }
 
 /**
- * A query of numbers, each column as the bytes of its doubles in the order of the rows: parsing each row takes this process ten times
- * as much work. NULL is NaN, which no table holds.
+ * A query of numbers, each column as the bytes of its doubles in row order: parsing rows takes this process ten times
+ * as long. NULL is NaN, which no table contains.
  */
 function byColumn(query: string, columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `c${index}`);
@@ -100,7 +100,7 @@ function byColumn(query: string, columns: number): string {
 
 const doubleBytes = 8;
 
-/** The rows of columns of bytes; those of no row are NULL. */
+/** The rows from columns of bytes; NULL columns have no rows. */
 function rowsOf(columns: readonly unknown[]): Rows {
   const buffers = columns.filter((column) => Buffer.isBuffer(column));
   const count = (buffers[0]?.length ?? 0) / doubleBytes;
@@ -123,7 +123,7 @@ async function refuseFormer({ run }: PostgresConnection, { epoch }: PostgresPlac
     throw new Fault('storage-unavailable', 'the history is recorded by another process now');
 }
 
-/** Makes the tables, or brings them forward; throws one line for the operator. */
+/** Creates or upgrades the tables; throws one line for the operator. */
 export async function prepareHistory(place: PostgresPlace): Promise<void> {
   try {
     await migratePostgres(place, 'history', historySchema.server);

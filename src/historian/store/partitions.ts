@@ -1,13 +1,13 @@
 /**
- * Partitions of the two large tables of recorded history in PostgreSQL (docs/formats/history.md): four weeks each, made when rows
- * come to them, the next one ahead, and dropped whole when all of their rows are old. A span ends with its last moment, as
+ * Partitions of the two large tables of recorded history in PostgreSQL (docs/formats/history.md): four weeks each, created on
+ * demand, the next one in advance, and dropped as a whole when all of their rows are old. A span ends with its last moment, as
  * a rollup does, so that the rollups of a partition are those of its rows. Tables that are not partitioned, as hypertables
- * are not in this sense, are left alone.
+ * are not in this sense, are not changed.
  */
 import type { PostgresConnection } from '../../storage/postgres.ts';
 
 export const partitionMs = 28 * 86_400_000;
-/** Whatever lies before 2000 is in one partition, and so is what lies after 2100: a wrong year must not make thousands. */
+/** Everything before 2000 is in one partition, and so is everything after 2100: a wrong year must not create thousands. */
 const firstNumber = Math.floor(Date.UTC(2000, 0, 1) / partitionMs);
 const lastNumber = Math.floor(Date.UTC(2100, 0, 1) / partitionMs);
 const tables = ['sample', 'rollup'] as const;
@@ -23,7 +23,7 @@ function nameOf(table: (typeof tables)[number], number: number): string {
   return `${table}_p${number}`;
 }
 
-/** Makes the partitions that rows of these moments need and the ones after them. The caller holds the write lock of the history. */
+/** Creates the partitions for rows at these times and the next ones. The caller holds the write lock of the history. */
 export async function makePartitions(run: Run, timesMs: readonly number[]): Promise<void> {
   const needed = new Set(timesMs.flatMap((timeMs) => [partitionOf(timeMs), partitionOf(timeMs + partitionMs)]));
   const asked = [...needed].join();
@@ -34,7 +34,7 @@ export async function makePartitions(run: Run, timesMs: readonly number[]): Prom
   for (const { n } of missing) for (const table of tables) await run(making(table, Number(n)));
 }
 
-/** To make it apart and attach it takes no lock that a reader would notice. */
+/** Creating it separately and attaching it takes no lock that blocks readers. */
 function making(table: (typeof tables)[number], number: number): string {
   const name = nameOf(table, number);
   const from = number === firstNumber ? 'MINVALUE' : number * partitionMs + 1;
@@ -43,7 +43,7 @@ function making(table: (typeof tables)[number], number: number): string {
     ALTER TABLE ${table} ATTACH PARTITION ${name} FOR VALUES FROM (${from}) TO (${to})`;
 }
 
-/** Partitions in which everything is at or before `throughMs`, the oldest first. */
+/** Partitions with all rows at or before `throughMs`, oldest first. */
 export async function oldPartitions(run: Run, throughMs: number): Promise<number[]> {
   const rows = await run(
     `SELECT substr(relname, 9)::int AS n FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
@@ -54,7 +54,7 @@ export async function oldPartitions(run: Run, throughMs: number): Promise<number
     .filter((number) => number < lastNumber && (number + 1) * partitionMs <= throughMs);
 }
 
-/** Drops a partition of both tables; returns how many rows were recorded in it. `width_ms` is a width of its rollups. */
+/** Drops a partition of both tables; returns the number of its rows. `width_ms` is a width of its rollups. */
 export async function dropPartition(run: Run, number: number, width_ms: number): Promise<number> {
   const [sample, rollup] = [nameOf('sample', number), nameOf('rollup', number)];
   const [counted] = await run(

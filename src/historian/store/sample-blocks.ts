@@ -12,9 +12,9 @@ import type { HistoryDatabase } from './history-database.ts';
 export interface BlockLimits {
   /** A block ends with the quarter hour in which it reaches this many rows. */
   readonly rowsMin: number;
-  /** A quarter hour with more rows is in no block: its rows are read one by one. */
+  /** A quarter hour with more rows is not in a block: its rows are read one by one. */
   readonly rowsMax: number;
-  /** Rows that a transaction may copy in addition to as many as it adds; the next transactions continue. */
+  /** Rows that a transaction may copy in addition to the number that it adds; the next transactions continue. */
   readonly copiedRows: number;
 }
 
@@ -33,15 +33,15 @@ interface Extent {
   readonly endMs: number;
 }
 
-/** What is known of a series between transactions. */
+/** The state of a series between transactions. */
 interface Looked {
-  /** Where its open quarter hour began. */
+  /** Start of its open quarter hour. */
   readonly openMs: number;
-  /** Where rows are still to be copied. */
+  /** Where rows still have to be copied. */
   readonly waitingMs: readonly number[];
 }
 
-/** By series, by the end of each quarter hour, how many rows were added to it. */
+/** By series and end of quarter hour, the number of rows added to it. */
 export type AddedRows = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 export class SampleBlocks {
@@ -73,7 +73,7 @@ export class SampleBlocks {
     this.#left = this.#limits.copiedRows;
     const openMs = this.#openMs(series);
     this.#statements.remove.run({ series, after: afterMs, through: throughMs });
-    // What was closed may be open again.
+    // A closed quarter hour may be open again.
     this.#statements.remove.run({ series, after: openMs, through: Number.MAX_SAFE_INTEGER });
     this.#copyAround(series, [throughMs], openMs);
   }
@@ -83,7 +83,7 @@ export class SampleBlocks {
     this.#statements.remove.run({ series, after: earliest, through: throughMs });
   }
 
-  /** Makes blocks at these moments, where earlier transactions left off, and where a quarter hour has closed. */
+  /** Builds blocks at these times, where earlier transactions stopped, and for closed quarter hours. */
   #copyAround(series: number, moments: readonly number[], openMs: number): void {
     const looked = this.#looked.get(series);
     const due = [...moments, ...(looked?.waitingMs ?? []), ...(looked?.openMs === openMs ? [] : [openMs])];
@@ -98,15 +98,15 @@ export class SampleBlocks {
     this.#looked.set(series, { openMs, waitingMs });
   }
 
-  /** Where the quarter hour of the newest row begins. */
+  /** The start of the quarter hour of the newest row. */
   #openMs(series: number): number {
     const newest = this.#statements.newest.all({ series })[0]?.[0];
     return newest === undefined ? earliest : rollupEndMs(Number(newest), widestRollupMs) - widestRollupMs;
   }
 
   /**
-   * Makes blocks of the rows around a moment, from the block before it to the one after it or to `openMs`, the earliest first; answers
-   * where that ends, and whether all were made.
+   * Builds blocks of the rows around a moment, from the previous block to the next one or to `openMs`, earliest first; returns
+   * where that ends, and whether all were built.
    */
   #fill(series: number, atMs: number, openMs: number): { readonly throughMs: number; readonly isWhole: boolean } {
     const before = this.#statements.before.all({ series, at: atMs })[0]?.[0];
@@ -126,7 +126,7 @@ export class SampleBlocks {
     return { throughMs, isWhole: quarters.length < most };
   }
 
-  /** The blocks that quarter hours without one make, and their rows. `afterMs`: where the block before them ends; null without one. */
+  /** The blocks of the quarter hours without one, and their rows. `afterMs`: the end of the previous block; null without one. */
   #extents(quarters: readonly Quarter[], afterMs: number | null): readonly (Extent & { readonly rows: number })[] {
     const { rowsMin, rowsMax } = this.#limits;
     const extents: (Extent & { readonly rows: number })[] = [];

@@ -12,7 +12,7 @@ export interface HistoryTables {
     value: number | null;
     /** Code of `site/quality.ts`. */
     quality: number;
-    /** Observations that the row stands for, evenly spaced in (since_ms, event_ms]; one, at event_ms, when since_ms is NULL. */
+    /** Observations that the row represents, evenly spaced in (since_ms, event_ms]; one, at event_ms, if since_ms is NULL. */
     observations: number;
     since_ms: number | null;
   };
@@ -83,7 +83,7 @@ const fileSteps: readonly string[] = [
     PRIMARY KEY (series, width_ms, end_ms)
   ) STRICT, WITHOUT ROWID;
   `,
-  // Rows of before stand for one observation each.
+  // Older rows represent one observation each.
   `
   ALTER TABLE sample ADD COLUMN observations INTEGER NOT NULL DEFAULT 1;
   ALTER TABLE sample ADD COLUMN since_ms INTEGER;
@@ -115,8 +115,8 @@ const fileSteps: readonly string[] = [
 ];
 
 /**
- * Nothing refers to the two large tables and every key holds the time, so that they may be hypertables as well. Their
- * partitions are made as rows come (`partitions.ts`).
+ * Nothing refers to the two large tables and every key contains the time, so that they may also be hypertables. Their
+ * partitions are created on demand (`partitions.ts`).
  */
 const historyTables = `
   CREATE TABLE series (
@@ -158,7 +158,7 @@ const historyTables = `
   ) PARTITION BY RANGE (end_ms);
 `;
 
-/** Rows of before stand for one observation each. */
+/** Older rows represent one observation each. */
 const observations = `
   ALTER TABLE sample ADD COLUMN observations integer NOT NULL DEFAULT 1, ADD COLUMN since_ms bigint;
   ALTER TABLE rollup ADD COLUMN repeats bigint NOT NULL DEFAULT 0;

@@ -1,7 +1,7 @@
 /**
- * Writes the history file [points §6.1]: rows are only ever appended, each transaction brings the rollups of what
- * it touched up to date, and retention removes whole rollups with their rows. Writers are the recorder and imports; both
- * go through this file, each transaction under the database's write lock.
+ * Writes the history file [points §6.1]: rows are only appended, each transaction updates the rollups of the
+ * changed spans, and retention removes whole rollups with their rows. Writers are the recorder and imports; both
+ * use this file, each transaction under the database's write lock.
  */
 
 import { type Addition, type ChangedRollup, planAppend, type Stored } from '../append.ts';
@@ -110,7 +110,7 @@ function prepare(database: HistoryDatabase) {
         .where('event_ms', '>=', at.from)
         .where('event_ms', '<', at.to),
     ),
-    /** Rows of a span, and those behind it that speak of it. */
+    /** Rows of a span, and those after it that represent observations in it. */
     keptRows: database.statement(['series', 'after', 'through', 'reach'], (query, at) =>
       query
         .selectFrom('sample')

@@ -1,6 +1,6 @@
 /**
- * Moves recorded history from its file to PostgreSQL, as part of moving a site (`to-postgres.ts`): rows and rollups as they are,
- * many in one statement, into the partitions that they need.
+ * Copies recorded history from its file to PostgreSQL, as part of moving a site (`to-postgres.ts`): rows and rollups unchanged,
+ * many per statement, into the partitions that they need.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { openSource } from '../../storage/move-source.ts';
@@ -15,7 +15,7 @@ interface Column {
 }
 
 const columns = (type: string, ...names: readonly string[]): Column[] => names.map((name) => ({ name, type }));
-/** In the order in which the file has them, so that a table is read without being sorted. */
+/** In the order of the file, so that a table is read without sorting. */
 const sample = [
   ...columns('bigint', 'series', 'event_ms'),
   ...columns('int', 'ordinal'),
@@ -54,7 +54,7 @@ export async function moveHistory(
   }
 }
 
-/** A moment in each partition that holds a row. */
+/** A time in each partition with rows. */
 function partitionTimes(source: DatabaseSync): number[] {
   const read = source.prepare(
     `SELECT DISTINCT (end_ms + CAST(? AS INTEGER) - 1) / CAST(? AS INTEGER) AS n FROM rollup WHERE width_ms = (SELECT max(width_ms) FROM rollup)`,
