@@ -1,5 +1,5 @@
 /**
- * Enforces overrides and limits [points §7]: writes overrides, brings an actuator back inside its limits, ends expired grants,
+ * Enforces overrides and limits [points §7]: writes overrides, moves an actuator back inside its limits, ends expired grants,
  * and tracks the owner of each point. The engine calls it in each cycle, before rules run.
  */
 import { Fault } from '../base/fault.ts';
@@ -21,13 +21,13 @@ export interface AuthorityKeeperParts {
   readonly store: AuthorityStore;
   readonly limits: Pick<AutomationLimits, 'override_repeat_ms' | 'overrides_maximum' | 'contending_ms'>;
   readonly now: () => ClockTimes;
-  /** Hears of grants that ended by themselves. */
+  /** Called for grants that expired. */
   readonly onEnded: (ended: readonly EndedGrant[]) => void;
-  /** Takes segments that are to be stored; never a wait. */
+  /** Accepts segments to be stored; never waits. */
   readonly onSegments: (rows: readonly SegmentRow[]) => void;
 }
 
-/** An action point and the rules that write it in turns. */
+/** An action point with several writers that alternate. */
 export interface PointTurns {
   readonly instance: number;
   readonly point: string;
@@ -45,7 +45,7 @@ export interface PointAuthority {
     readonly result: 'accepted' | 'written' | 'failed' | 'expired';
     readonly by: CommandSource;
   } | null;
-  /** The newest segments, the open one last: what is stored may lag behind them. */
+  /** The newest segments, the open one last; storage may lag behind. */
   readonly segments: readonly OwnerSegment[];
   readonly next: NextOwner | null;
   /** The range allowed now; null for a point without limits. */
@@ -53,7 +53,7 @@ export interface PointAuthority {
 }
 interface NextOwner {
   readonly owner: Owner;
-  /** Wall milliseconds; null where the moment is not known. */
+  /** Wall milliseconds; null if the time is unknown. */
   readonly atMs: number | null;
 }
 
@@ -61,7 +61,7 @@ export class AuthorityKeeper {
   readonly #parts: AuthorityKeeperParts;
   /** By override id: when and under which generation it was last accepted. */
   readonly #written = new Map<string, { readonly atMs: number; readonly generation: number }>();
-  /** Points with a safe value, and how often it had been written when that was looked at last. */
+  /** Points with a safe value, and the number of its writes at the last check. */
   readonly #safeWrites = new Map<number, number>();
   readonly #guarded: readonly PointFacts[];
   #bounded = new Set<number>();
@@ -72,7 +72,7 @@ export class AuthorityKeeper {
     for (const { index } of this.#guarded) this.#safeWrites.set(index, parts.port.safeWrites(index));
   }
 
-  /** Takes up what an earlier process left; what ended meanwhile has expired. */
+  /** Restores the grants of an earlier process; those that ended in the meantime have expired. */
   restore(grants: readonly Grant[], segments: readonly SegmentRow[]): void {
     const { catalogue, now, ladder, onEnded } = this.#parts;
     const moment = now();
@@ -85,7 +85,7 @@ export class AuthorityKeeper {
     for (const grant of grants) {
       const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
       const replaced = point === undefined ? null : ladder.authority.hold(grant, point.index, moment);
-      // Of a point that the site has no more, or replaced right before a crash.
+      // Of a point that no longer exists, or replaced right before a crash.
       if (point === undefined) over.push(grant);
       if (replaced !== null) over.push(replaced);
     }
@@ -93,7 +93,7 @@ export class AuthorityKeeper {
     this.#measureNothing(moment);
   }
 
-  /** One look at both clocks and the readings; ends, writes and bounds what is due. */
+  /** One check of both clocks and the readings: ends, writes and limits what is due. */
   cycle(snapshot: Snapshot): void {
     const { authority } = this.#parts.ladder;
     const reading = (index: number, maxAgeMs: number): number | null =>
@@ -106,7 +106,7 @@ export class AuthorityKeeper {
     for (const index of authority.limited()) this.#keepInside(index, snapshot);
   }
 
-  /** Stores the grant, then takes it into force; answers the override that it replaced. */
+  /** Stores the grant, then applies it; returns the override that it replaced. */
   async grant(grant: Grant, untilMs: number): Promise<{ readonly replaced: Override | null }> {
     const { store, catalogue, limits, now, ladder } = this.#parts;
     const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
@@ -126,18 +126,18 @@ export class AuthorityKeeper {
     }
     const replaced = ladder.authority.hold(grant, point.index, moment);
     if (grant.kind === 'override') ladder.ownership.took(point.index, overrideOwner(grant), undefined, moment);
-    // Another one came into force while this one was stored.
+    // Another one was applied while this one was stored.
     if (replaced !== null && replaced.id !== before?.id) await store.remove([replaced.id]);
     return { replaced };
   }
 
-  /** Ends a grant; null if none of this id is in force. */
+  /** Ends a grant; null if no grant with this id is in force. */
   async release(id: string): Promise<Grant | null> {
     const { store, now, ladder } = this.#parts;
     const grant = ladder.authority.grants().find((each) => each.id === id);
     if (grant === undefined) return null;
     await store.remove([id]);
-    // It may have ended by itself meanwhile.
+    // It may have expired in the meantime.
     if (ladder.authority.release(id) === null) return null;
     this.#leave(grant, now());
     this.flush();
@@ -148,7 +148,7 @@ export class AuthorityKeeper {
     return this.#parts.ladder.authority.grants();
   }
 
-  /** The action points that rules write in turns now. */
+  /** The action points whose writers alternate now. */
   turns(): PointTurns[] {
     const { catalogue, ladder, now } = this.#parts;
     return ladder.ownership.takingTurns(now()).flatMap(({ pointIndex, ruleIds }) => {
@@ -184,7 +184,7 @@ export class AuthorityKeeper {
     });
   }
 
-  /** Hands over what changed of the account. */
+  /** Hands over the changed segments of the account. */
   flush(): void {
     const { catalogue, onSegments, ladder } = this.#parts;
     if (!ladder.ownership.hasChanged()) return;
@@ -237,12 +237,12 @@ export class AuthorityKeeper {
       ladder.ownership.refused(pointIndex, { ...overrideOwner(grant), reason: 'limited', atMs: snapshot.monotonicMs });
   }
 
-  /** A limit that tightens applies to what was written before, too: the actuator is brought back inside. */
+  /** A tightened limit also applies to the last write: the actuator is moved back inside. */
   #keepInside(index: number, snapshot: Snapshot): void {
     const { catalogue, ladder } = this.#parts;
     const point = catalogue.points[index];
     if (point === undefined) return;
-    // Of a point that was never written the device may know the value.
+    // The device may know the value of a point that was never written.
     const reading = usable(snapshot, index, point.maxAgeMs) ? (snapshot.values[index] ?? null) : null;
     const value = ladder.ownership.valueOf(index) ?? reading;
     if (value === null || ladder.authority.overrideOf(index) !== null) return;
@@ -262,7 +262,7 @@ export class AuthorityKeeper {
     return port.submit({ pointIndex: point.index, value, priority, generation, asked, by }) === 'accepted';
   }
 
-  /** Tells the device layer within which bounds it may write the safe value. */
+  /** Sends the device layer the bounds within which it may write the safe value. */
   #bound(): void {
     const { catalogue, port, ladder } = this.#parts;
     const limited = ladder.authority.limited();
@@ -297,7 +297,7 @@ export class AuthorityKeeper {
     }
   }
 
-  /** Who would own the point when the present owner ends. */
+  /** The owner after the present one ends. */
   #nextOwner(point: PointFacts, now: ClockTimes): NextOwner | null {
     const { arbiter, ladder, port, limits } = this.#parts;
     const { ownership } = ladder;

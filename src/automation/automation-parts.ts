@@ -24,21 +24,21 @@ export interface AutomationParts {
   readonly runs: RunReader;
   readonly engine: EngineClient;
   readonly instances: () => readonly InstanceName[];
-  /** The catalogue as the rules see it now; a reload with changed parameters replaces it. */
+  /** The catalogue of the rules; a reload with changed parameters replaces it. */
   readonly catalogue: () => SiteCatalogue;
   readonly parameters: Pick<ParametersInForce, 'current' | 'renew'>;
-  /** Reads the site file as it is now; throws a Fault `invalid-site`. */
+  /** Reads the current site file; throws a Fault `invalid-site`. */
   readonly readFile: () => Promise<{
     readonly parameters: SiteParameters;
-    /** What else in it differs from the site that runs, a sentence each. */
+    /** Its other differences from the running site, one sentence each. */
     readonly otherChanges: readonly string[];
   }>;
-  /** Live values now, or null when no consistent copy could be had. */
+  /** Live values now, or null if no consistent copy was possible. */
   readonly snapshot: () => Snapshot | null;
   readonly log: Log;
 }
 
-/** Stored changes stay: an engine that cannot take them up now does so later, at the latest when it is started again. */
+/** Stored changes persist: an engine that cannot apply them now does so later, at the latest after its next start. */
 export async function orLater(log: Log, taken: Promise<unknown>): Promise<void> {
   try {
     await taken;
@@ -52,7 +52,7 @@ export const succeeded = (data: unknown): { success: true; data: unknown } => ({
 export const notLoaded = (ruleId: number): Fault =>
   new Fault('engine-unavailable', `rule ${ruleId} is stored but not loaded: reload the scheduler`);
 export const etag = (revision: number): string => `"${revision}"`;
-/** No rule has an id that is no safe integer: rounded, it might be that of another one. */
+/** An id that is not a safe integer is not found: rounded, it might be that of another rule. */
 export function ruleIdParameter({ params }: CallContext): number {
   const id = Number(params['id']);
   if (!Number.isSafeInteger(id)) throw new Fault('not-found', `rule ${params['id']} not found`);
@@ -63,7 +63,7 @@ export const ruleResource = (params: Readonly<Record<string, string>>) => ({
   id: `automation-rule:${params['id'] ?? 'new'}`,
 });
 
-/** The change that a call makes to a rule, for its revision. */
+/** The change of a rule by this call, for its revision. */
 export function actOf(context: CallContext, { name }: Pick<Capability, 'name'>, reason?: string): RuleAct {
   return { action: name, author: actorOf(context), correlationId: context.correlationId, reason };
 }

@@ -1,4 +1,4 @@
-/** Rows that wait to be stored, bounded in number and in bytes: beyond either the oldest is dropped and counted. */
+/** Rows waiting to be stored, limited in number and bytes: beyond either limit the oldest is dropped and counted. */
 import { Fifo } from '../base/fifo.ts';
 import type { RunRow } from './run-blocks.ts';
 
@@ -27,12 +27,12 @@ export class BoundedRows {
     }
   }
 
-  /** The oldest, at most so many; they stay. */
+  /** The oldest rows, at most `count`; they stay. */
   head(count: number): readonly RunRow[] {
     return this.#rows.head(count);
   }
 
-  /** Takes the oldest away. */
+  /** Removes the oldest rows. */
   remove(count: number): readonly RunRow[] {
     const gone = this.#rows.take(count);
     for (const row of gone) this.#bytes -= row.record.length;
@@ -48,7 +48,7 @@ export class BoundedRows {
     return this.#bytes;
   }
 
-  /** Rows that left it for whatever reason, since it was made. */
+  /** Number of rows removed for any reason since its creation. */
   get left(): number {
     return this.#taken;
   }

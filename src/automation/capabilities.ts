@@ -72,7 +72,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         const [status] = await engine.ask('explain', { ruleIds: [row.id] });
-        // The reload of its creation is under way, or it was imported beside the service.
+        // The reload for its creation is in progress, or it was imported by another process.
         if (!status) throw notLoaded(row.id);
         return { data: succeeded(status) };
       },
@@ -185,7 +185,7 @@ function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
 
 async function reload(parts: AutomationParts): Promise<Answer> {
   const otherChanges: string[] = [];
-  // On a shared site the engine may have others than this process had, which another one has told it.
+  // On a shared site another process may have given the engine other parameters than this one has.
   const renewed = await parts.parameters.renew(
     (parameters) => parts.engine.reload(parameters),
     async () => {

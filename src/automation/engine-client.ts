@@ -1,6 +1,6 @@
 /**
- * The engine as the main thread sees it. It remembers which revisions the engine holds and sends the difference; when
- * the engine's thread dies it is started again with the whole rule set, and its state comes back from the runtime
+ * The main thread's side of the engine. It tracks which revisions the engine holds and sends the difference; if
+ * the engine's thread dies it is restarted with the whole rule set, and its state is read from the runtime
  * database (ARCHITECTURE.md, "Threads").
  */
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
@@ -27,19 +27,19 @@ import type { EndedGrant } from './store/authority-store.ts';
 import type { RuleHead } from './store/rule-store.ts';
 
 /**
- * Of `engine_call_timeout_ms`, the time in which the engine begins an order or drops it; the rest is for its answer, so that an
- * order that was answered 503 is not carried out later [rules §2.5].
+ * Share of `engine_call_timeout_ms` in which the engine must start an order, or drop it; the rest is for its answer, so that an
+ * order answered with 503 is not carried out later [rules §2.5].
  */
 const orderShare = 0.5;
 
-/** A started engine thread, or its twin. */
+/** A started engine thread, or its in-process twin. */
 export interface EngineThread {
   readonly port: Port;
   onDeath(listener: (reason: string) => void): void;
   terminate(): Promise<void>;
 }
 
-/** Where the client reads the rule set. */
+/** Source of the rule set. */
 interface StoredRules {
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
@@ -53,23 +53,23 @@ export interface EngineClientParts {
   readonly log: Log;
   readonly limits: AutomationLimits;
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
-  /** Overrides and limits reached their end; each is reported again after a restart until it is forgotten. */
+  /** Overrides and limits have ended; each is reported again after a restart until `forget`. */
   readonly onGrantsEnded: (ended: readonly EndedGrant[]) => void;
   /** Called when a new engine runs, to send it the watched rules again. */
   readonly onStart: () => void;
-  /** `reload` is called again and again: an engine continues with the rules it has while newer ones cannot be read. */
+  /** `reload` is retried: an engine continues with its rules while newer ones cannot be read. */
   readonly reloads?: boolean;
 }
 
 export interface EngineClient {
   /** Starts the engine with the stored rules. */
   open(): Promise<ReloadReport>;
-  /** `parameters` are those in force from now on; without them they stay. `changed`: only these rules are looked at. */
+  /** `parameters` are in force from now on; without them they do not change. `changed`: only these rules are read. */
   reload(parameters?: SiteParameters, changed?: readonly number[]): Promise<ReloadReport>;
   /** The stored values of parameters have changed: in this process these are in force from now on. */
   takeStored(parameters: SiteParameters): Promise<ReloadReport>;
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
-  /** Has an override or a limit stored and taken into force, in time or never. */
+  /** Stores and applies an override or a limit before its deadline, or not at all. */
   grant(grant: Grant): Promise<{ readonly replaced: Override | null }>;
   ask<M extends AskedMethod>(
     method: M,
@@ -77,7 +77,7 @@ export interface EngineClient {
   ): Promise<ReturnType<EngineMethods[M]>>;
   /** Null while no engine runs. */
   status(): Promise<EngineStatus | null>;
-  /** Runs of a rule that wait to be stored with more of it are in the history then, if an engine runs here and the store takes them. */
+  /** Pending runs of a rule are in the history afterwards, if an engine runs here and the store accepts them. */
   settle(ruleId: number): Promise<void>;
   /** Null while no engine runs. */
   measures(): Promise<EngineMeasures | null>;
@@ -88,17 +88,17 @@ export interface EngineClient {
   close(): Promise<void>;
 }
 
-/** An engine that gets ready step by step (docs/guides/several-machines.md). */
+/** The phases of an engine's start (docs/guides/several-machines.md). */
 export interface ContendingEngine extends EngineClient {
-  /** Starts the engine's thread and has it compile the stored rules. It touches no state and runs none. */
+  /** Starts the engine's thread and has it compile the stored rules. It reads no state and runs no rule. */
   standBy(): Promise<ReloadReport>;
-  /** Has it take the stored states of the rules, which are its own to write from now on. It runs none yet. */
+  /** Has it load the stored states of the rules, which only this engine writes from now on. It runs no rule yet. */
   adopt(epoch: number, parameters: SiteParameters): Promise<ReloadReport>;
-  /** Rules run. */
+  /** Runs rules. */
   run(): Promise<void>;
   /**
-   * Stores pending executions, ends the thread, and runs `between`, which returns the parameters in force from then on; and starts another
-   * one, which continues where this one ended. Meanwhile no rule runs.
+   * Stores pending executions, ends the thread, runs `between`, which returns the parameters in force afterwards, and starts another
+   * thread, which continues where the first one ended. In between no rule runs.
    */
   renew(between: () => Promise<SiteParameters>): Promise<ReloadReport>;
 }
@@ -106,22 +106,22 @@ export interface ContendingEngine extends EngineClient {
 interface Running {
   readonly thread: EngineThread;
   readonly caller: Caller<EngineMethods, EngineEvent>;
-  /** The site's parameters that this engine holds. */
+  /** The parameters of this engine. */
   parameters: SiteParameters;
-  /** Revision of each rule that this engine holds. */
+  /** Revision of each rule in this engine. */
   readonly held: Map<number, number>;
   /** More rules are to be loaded. */
   partial: boolean;
-  /** Those that are known to be missing, in loading order. */
+  /** Rules known to be missing, in loading order. */
   missing: number[];
-  /** Of the last reload that it took. */
+  /** Of the last reload that it applied. */
   report: ReloadReport | undefined;
   rehearsed: boolean;
   adopted: boolean;
   runs: boolean;
 }
 
-/** An engine that lived this long is not dying in a loop: the pause before its restart starts small again. */
+/** After this uptime a crash is not part of a loop: the restart backoff starts again. */
 const steadyMs = 30_000;
 
 export function createEngineClient(parts: EngineClientParts): ContendingEngine {
@@ -135,13 +135,13 @@ class RestartedEngine implements ContendingEngine {
   readonly #limits;
   #parameters;
   #current: Running | undefined;
-  /** The state that every engine is brought to, the running one and those that follow it. */
+  /** The target state of every engine, the running one and its successors. */
   readonly #wanted: { epoch: number | null | undefined; runs: boolean } = { epoch: undefined, runs: false };
   #restartTimer: Timer | undefined;
   #pauseMs;
   #deaths = 0;
   #closed = false;
-  /** Reloads run one after the other, so that what the engine holds is always known. */
+  /** Reloads run one after the other, so that the engine's revisions are always known. */
   readonly #inTurn = createTurn();
 
   constructor(parts: EngineClientParts) {
@@ -179,7 +179,7 @@ class RestartedEngine implements ContendingEngine {
     if (inForce !== undefined) this.#parameters = inForce;
     return this.#inTurn(() => {
       const target = this.#alive();
-      // Whatever was edited meanwhile comes before what is still to be loaded.
+      // Edits come before the rest of the load.
       target.missing = [];
       return this.#bring(target, changed);
     });
@@ -235,7 +235,7 @@ class RestartedEngine implements ContendingEngine {
     try {
       this.#parameters = await between();
     } finally {
-      // It may have been closed meanwhile. An engine that is not started here is started later.
+      // It may have been closed in the meantime. An engine that is not started here is started later.
       if (!this.#closed) this.#startOrRetry();
     }
     return this.reload();
@@ -271,9 +271,9 @@ class RestartedEngine implements ContendingEngine {
     return target;
   }
 
-  /** The next portion of stored rules that an engine does not hold yet; null when it holds all. */
+  /** The next portion of stored rules that an engine does not hold yet; null if it holds all. */
   async #nextPortion(target: Running, named: readonly number[] | undefined): Promise<Portion | null> {
-    // Which of them are gone shows when they are read.
+    // Deleted ones show when they are read.
     if (named !== undefined && target.report !== undefined && !target.partial)
       return { ids: named, removed: [], partial: false };
     const count = portionSize(target.held.size);
@@ -285,7 +285,7 @@ class RestartedEngine implements ContendingEngine {
     return { ids: ids.slice(0, count), removed, partial: target.missing.length > 0 };
   }
 
-  /** Has the engine compile these rules, a bounded number of bytes at a time; answers their revisions. */
+  /** Has the engine compile these rules, limited in bytes per call; returns their revisions. */
   async #stage(
     target: Running,
     ids: readonly number[],
@@ -296,7 +296,7 @@ class RestartedEngine implements ContendingEngine {
     for (let from = 0; from < ids.length; ) {
       const rows = await this.#parts.rules.engineRules(ids.slice(from, from + size));
       from += size;
-      // A rule that was deleted between the two reads is not named; its own reload follows.
+      // A rule deleted between the two reads is not named; its own reload follows.
       for (const row of rows) revisions.push([row.id, row.revision]);
       await this.#orEnd(target, () => target.caller.call('stage', { rows, parameters: inForce }));
       const bytes = rows.reduce((sum, row) => sum + row.nodes_json.length, 0);
@@ -305,7 +305,7 @@ class RestartedEngine implements ContendingEngine {
     return revisions;
   }
 
-  /** Has the engine compile what it holds for other parameters, before they come into force. */
+  /** Has the engine compile its rules for other parameters, before these come into force. */
   async #restage(target: Running, inForce: SiteParameters): Promise<void> {
     const ids = [...target.held.keys()];
     for (let from = 0; from < ids.length; from += stageMaximum) {
@@ -325,7 +325,7 @@ class RestartedEngine implements ContendingEngine {
     const staged = found === null ? [] : await this.#stage(target, found.ids, inForce);
     if (changedParameters) await this.#restage(target, inForce);
     const revisions = new Map(staged);
-    // An edited rule that was deleted meanwhile was not read any more: it is held no longer.
+    // An edited rule that was deleted in the meantime is no longer held.
     const unread = (found?.ids ?? []).filter((id) => target.held.has(id) && !revisions.has(id));
     const removed = [...(found?.removed ?? []), ...unread];
     const partial = found?.partial ?? false;
@@ -341,19 +341,19 @@ class RestartedEngine implements ContendingEngine {
     return report;
   }
 
-  /** An engine that does not answer may still run the old rules: end it and start a new one. */
+  /** An unresponsive engine may still run the old rules: end it and start a new one. */
   async #orEnd<T>(target: Running, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      // Storage that is away is none of its faults, and no reason to be cold when it is back.
+      // Unavailable storage is not the engine's fault: it stays warm for when the storage is back.
       const patient = this.#parts.reloads === true && error instanceof Fault && error.code === 'storage-unavailable';
       if (this.#current === target && !patient) await target.thread.terminate();
       throw error;
     }
   }
 
-  /** Gives an engine the states, once, and lets it run, as far as that is wanted. */
+  /** Gives an engine the states, once, and lets it run, as far as its phase allows. */
   async #advance(target: Running): Promise<void> {
     const { epoch } = this.#wanted;
     if (epoch === undefined && !target.rehearsed) {
@@ -372,14 +372,14 @@ class RestartedEngine implements ContendingEngine {
 
   async #bring(target: Running, named?: readonly number[]): Promise<ReloadReport> {
     const report = await this.#sendRules(target, named);
-    // A standby is useful only when it is completely ready; a leader starts with what it has.
+    // A standby is useful only when it is completely ready; a leader starts with the rules it has.
     if (target.partial && this.#wanted.epoch === undefined) return this.#bring(target);
     await this.#advance(target);
     if (target.partial) this.#loadOn(target);
     return target.report ?? report;
   }
 
-  /** The next portion, in its turn: reloads that were asked for meanwhile come before it. */
+  /** The next portion, in turn: pending reloads come first. */
   #loadOn(target: Running): void {
     this.#clock.soon(() => {
       if (this.#current !== target || this.#closed) return;
@@ -417,7 +417,7 @@ class RestartedEngine implements ContendingEngine {
         this.#log.error('the rule engine could not start', { error: String(error) }),
       );
     } catch (error) {
-      // There is no thread that could die: too many of them, or no memory for one more.
+      // The thread could not be created: too many threads, or too little memory.
       this.#restartLater('cannot start the rule engine thread; retrying', String(error));
     }
   }

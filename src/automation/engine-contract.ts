@@ -35,14 +35,14 @@ export interface StagedRules {
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
-/** A change of the rule set. Rules that it does not name are untouched, so its cost depends mostly on the rules that it names. */
+/** A change of the rule set. Rules that it does not name are not changed, so its cost depends mostly on the rules that it names. */
 export interface RuleSetChange {
   /** New rules, and rules that are held in another revision. Each was staged. */
   readonly ids: readonly number[];
   readonly removed: readonly number[];
-  /** More rules are to come: stored states that no rule has claimed yet are kept. */
+  /** More rules will follow: stored states without a rule are kept for now. */
   readonly partial?: boolean;
-  /** Present when the site's parameters were read again. */
+  /** Present if the site's parameters were read again. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
@@ -58,7 +58,7 @@ export interface ReloadReport {
   readonly rules_failed: readonly { readonly id: number; readonly code: RuleFailureCode }[];
 }
 
-/** Why a rule does not run now, or a problem of a rule that runs. */
+/** The reason why a rule does not run now, or a problem of a running rule. */
 export interface RuleReason {
   readonly code: string;
   /** With `takes-turns`: the action point, and the rules that write it in turns with this one. */
@@ -123,7 +123,7 @@ export interface PointWriter {
   readonly point: number;
 }
 
-/** A manual execution. It is carried out before its deadline or never [rules §2.5]. */
+/** A manual execution. It starts before its deadline or not at all [rules §2.5]. */
 export interface ExecuteOrder {
   readonly ruleId: number;
   readonly correlationId: string;
@@ -131,14 +131,14 @@ export interface ExecuteOrder {
   readonly untilMs: number;
 }
 
-/** A grant is taken into force before its deadline or never. */
+/** A grant is applied before its deadline or not at all. */
 interface GrantOrder {
   readonly grant: Grant;
   /** Monotonic milliseconds of this process. */
   readonly untilMs: number;
 }
 
-/** Which of the processes that share a site an engine acts for; null where nobody shares it. */
+/** The process for which an engine acts on a shared site; null if the site is not shared. */
 export interface EngineTerm {
   readonly epoch: number | null;
 }
@@ -148,48 +148,48 @@ export type EngineMethods = {
   readonly stage: (rules: StagedRules) => null;
   /** Before `adopt` the rules are only compiled. */
   readonly reload: (change: RuleSetChange) => ReloadReport;
-  /** Before `adopt`: does what that will do and throws it away, so that its code is loaded and compiled when it counts. */
+  /** Before `adopt`: a dry run of it, so that its code is loaded and compiled in advance. */
   readonly rehearse: (question: null) => null;
-  /** Reads the stored states of the rules, which nobody else may write any more. Runs no rule. */
+  /** Reads the stored states of the rules, which only this engine writes from now on. Runs no rule. */
   readonly adopt: (term: EngineTerm) => ReloadReport;
   /** From now on rules run. */
   readonly run: (question: null) => null;
   readonly execute: (order: ExecuteOrder) => ExecutionRecord;
   readonly explain: (question: { readonly ruleIds: readonly number[] }) => (RuleStatus | null)[];
-  /** As `explain`, as JSON, a line each: one text passes between threads quicker than many objects. */
+  /** As `explain`, as JSON lines: one text crosses threads faster than many objects. */
   readonly explainAsText: (question: { readonly ruleIds: readonly number[] }) => string;
   readonly status: (question: null) => EngineStatus;
   readonly measures: (question: null) => EngineMeasures;
-  /** Has the runs of a rule stored that wait for more of it; false when the store did not take them. */
+  /** Stores the pending runs of a rule; false if the store did not accept them. */
   readonly settle: (question: { readonly ruleId: number }) => boolean;
   /** Enabled rules that write any of `points` (positions in the catalogue). */
   readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
-  /** Enabled rules that start each other, this one among them, in that order; null when there are none such. */
+  /** Enabled rules that trigger each other in a cycle with this one, in that order; null without a cycle. */
   readonly writeCycle: (question: { readonly ruleId: number }) => readonly number[] | null;
   /** Enabled rules whose last runs all failed, or were all skipped. */
   readonly troubles: (question: TroubleQuestion) => RuleTrouble[];
-  /** Names the rules whose records the main thread wants as they happen. */
+  /** Sets the rules whose records the main thread receives as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
-  /** Stores an override or a limit and takes it into force; answers the override that it replaces. */
+  /** Stores and applies an override or a limit; returns the override that it replaced. */
   readonly grant: (order: GrantOrder) => { readonly replaced: Override | null };
-  /** Ends an override or a limit; null if none of this id is in force. */
+  /** Ends an override or a limit; null if no grant with this id is in force. */
   readonly release: (order: { readonly id: string }) => Grant | null;
   /** Removes grants whose end is recorded. */
   readonly forget: (order: { readonly ids: readonly string[] }) => null;
   readonly grants: (question: null) => readonly Grant[];
   /** The authority over these action points (positions in the catalogue). */
   readonly authority: (question: { readonly points: readonly number[] }) => PointAuthority[];
-  /** Live values and channels now; null when no consistent copy could be had. */
+  /** Live values and channels now; null if no consistent copy was possible. */
   readonly sample: (question: null) => TableSample | null;
   /** Stops the ticks and stores pending executions; returns the number that could not be stored. */
   readonly drain: (question: null) => number;
-  /** Keeps these, one file a call, which bounds how long a call takes; returns how many are left. */
+  /** Spools these rows, one file per call, which bounds the time of a call; returns the number of rows left. */
   readonly keep: (question: null) => number;
   /** The last call. */
   readonly close: (question: null) => null;
 };
 
-/** Methods that read and change nothing: an error in one answers 500 and the engine goes on [rules §2.6]. */
+/** Methods that read only: an error in one answers 500 and the engine continues [rules §2.6]. */
 export const engineQuestions = [
   'explain',
   'explainAsText',
@@ -224,7 +224,7 @@ export type SharedEngineMethods = Omit<
   'execute' | 'grant' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
 > & {
   readonly grant: (order: Omit<GrantOrder, 'untilMs'>) => { readonly replaced: Override | null };
-  /** Clocks of two processes have nothing in common: the one that controls gives the order its deadline. */
+  /** Monotonic clocks of two processes are unrelated: the leader sets the deadline of the order. */
   readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;
 };
 

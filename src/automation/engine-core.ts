@@ -1,6 +1,6 @@
 /**
- * The engine with everything around it, behind one message port: the same code in the worker (`engine-thread.ts`) and
- * in the tests' twin. Answers the calls of engine-contract.ts and rings when watched rules ran.
+ * The engine with its surroundings, behind one message port: the same code in the worker (`engine-thread.ts`) and
+ * in the tests' twin. Answers the calls of engine-contract.ts and signals when watched rules ran.
  */
 import type { Clock } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
@@ -56,11 +56,11 @@ export interface EngineSetup {
 }
 
 export interface EngineCore {
-  /** Ends at once, as a crashed thread does: pending executions are not stored. */
+  /** Ends at once, like a crashed thread: pending executions are not stored. */
   stop(): Promise<void>;
 }
 
-/** Opens what stores the engine's records. It takes over the handle, or closes it and opens its own. */
+/** Opens the writer of the engine's records. It takes over the handle, or closes it and opens its own. */
 export type RecordsOf = (
   setup: EngineSetup,
   database: RuntimeDatabase,
@@ -70,7 +70,7 @@ export type RecordsOf = (
 
 const recordsHere: RecordsOf = openRecordWriter;
 
-/** Records in files are stored by a thread of their own: a tick never waits for a disk. A server's are stored from here. */
+/** Records in files are stored by a separate thread: a tick never waits for a disk. A server's are stored from here. */
 export function recordsApart(logLevel: LogLevel): RecordsOf {
   return async (setup, database, clock, log) => {
     if (typeof setup.database !== 'string') return recordsHere(setup, database, clock, log);
@@ -98,7 +98,7 @@ export function startEngineCore(
   const held = createHeldRules(catalogueWith, ruleLoader(setup.limits), clock);
   const spool = recordSpool(setup.dataFolder);
   let adopted: Promise<Assembled> | undefined;
-  /** Rows that the store did not take before the end, and how many of them are spooled. */
+  /** Rows that the store did not accept before the end, and how many of them are spooled. */
   let [left, kept]: [readonly RunRow[], number] = [[], 0];
   const sample = createSampler(setup.memory, setup.site.points.length, setup.site.channels.length, clock);
   const running = (): Promise<Assembled> => {
@@ -239,7 +239,7 @@ interface AssemblyParts {
   readonly recordsOf: RecordsOf;
 }
 
-/** The engine with the stored states of its rules, and everything that it writes to. */
+/** The engine with the stored states of its rules, and its outputs. */
 async function assemble(parts: AssemblyParts) {
   const { setup, clock, log, term, catalogueWith, load, publish, onEnded, recordsOf } = parts;
   const { memory, limits, database: place } = setup;
@@ -300,7 +300,7 @@ async function assemble(parts: AssemblyParts) {
   return { engine, keeper, recorder, records, bell };
 }
 
-/** Holds and write budgets continue where they were [rules §6.2]; of a point that the site has no more, nothing is left. */
+/** Holds and write budgets continue [rules §6.2]; those of removed points are dropped. */
 function restoreClaims(arbiter: Arbiter, claims: readonly ClaimRow[], catalogue: SiteCatalogue, clock: Clock): void {
   const byKey = new Map(claims.map(({ point, state }) => [point, state]));
   for (const point of catalogue.points) {
@@ -326,7 +326,7 @@ function ruleSet(
   });
 }
 
-/** Catalogues remembered: that in force, and that for which rules are being compiled. */
+/** Cached catalogues: the one in force, and the one for which rules are being compiled. */
 const cataloguesKept = 2;
 
 /** The site's catalogue with given parameters; the same object for equal parameters. */

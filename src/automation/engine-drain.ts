@@ -1,4 +1,4 @@
-/** An orderly end of the engine: waiting executions are stored, or spooled until the database is back. */
+/** Shutdown of the engine: pending executions are stored, or spooled until the database is available again. */
 import { type Clock, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Caller } from '../base/thread.ts';
@@ -8,7 +8,7 @@ import type { AutomationLimits } from './limits.ts';
 /** Of `engine_call_timeout_ms`, the share reserved for the final flush, so that a stop takes at most as long as a call. */
 const closingShare = 0.5;
 
-/** Whatever an engine could not store is kept, or said to be lost. */
+/** Rows that an engine could not store are spooled, or reported as lost. */
 export async function drainEngine(
   { call }: Caller<EngineMethods, EngineEvent>,
   limits: AutomationLimits,

@@ -9,7 +9,7 @@ export interface EngineMeasures {
   readonly executions: Readonly<Record<Outcome, number>>;
   /** `accepted`, or why not. */
   readonly commands: Readonly<Record<'accepted' | ActionReason, number>>;
-  /** Accepted commands that gave way to a later one before the device layer took them. */
+  /** Accepted commands that a later one replaced before the device layer received them. */
   readonly superseded: number;
   readonly tickLateness: DurationCounts;
   /** From the oldest observation that woke the engine to the end of the cycle that it caused. */
@@ -46,7 +46,7 @@ export function measureEngine(superseded: () => number): MeasuredEngine {
   return {
     executed(record) {
       executions[record.outcome]++;
-      // A failure without a reason does not exist; should it, it is counted as one.
+      // Failures always have a reason; one without would be counted as `failed`.
       for (const { success, reason } of record.actions_executed) {
         if (reason === 'shadow') continue;
         commands[success || reason === 'limited' ? 'accepted' : (reason ?? 'unavailable')]++;

@@ -30,11 +30,11 @@ import { type RuleTrouble, RuleTroubles, type TroubleQuestion } from './rule-tro
 import type { RunRecorder } from './run-recorder.ts';
 import { createTicker } from './ticker.ts';
 
-/** Where values come from: the live table and its change ring, or a test's arrays. */
+/** Source of values: the live table and its change ring, or a test's arrays. */
 interface PointSource {
-  /** Refills the snapshot; false when no consistent copy could be had. */
+  /** Refills the snapshot; false if no consistent copy was possible. */
   copyInto(snapshot: Snapshot): boolean;
-  /** Hands over the changes since the last call; true when changes were lost and all points must be sampled. */
+  /** Passes on the changes since the last call; true if changes were lost and all points must be sampled. */
   drainChanges(take: (pointIndex: number, value: number, usable: boolean) => void): boolean;
 }
 
@@ -46,14 +46,14 @@ export interface EngineParts {
   readonly authority: Pick<AuthorityKeeper, 'cycle' | 'flush'>;
   /** Refilled by each cycle. */
   readonly snapshot: Snapshot;
-  /** Refilled by each question about rules. */
+  /** Refilled by each query about rules. */
   readonly statusSnapshot: Snapshot;
   readonly points: PointSource;
-  /** By point: how old a reading may be. */
+  /** By point: the maximum age of a reading. */
   readonly maxAgesMs: readonly number[];
   readonly port: CommandWriter;
   readonly recorder: RunRecorder;
-  /** Takes every record as it is made. */
+  /** Receives every record. */
   readonly publish: (record: ExecutionRecord) => void;
 }
 
@@ -69,19 +69,19 @@ export interface Engine {
   writers(points: readonly number[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
   troubles(question: TroubleQuestion): RuleTrouble[];
-  /** No further cycle begins; one that runs ends after its slice. */
+  /** Stops new cycles; a running one ends after its slice. */
   stop(): void;
 }
 
 interface Order extends ExecuteOrder {
-  /** Tries to copy a consistent snapshot before the order is refused. */
+  /** Attempts to copy a consistent snapshot before the order is refused. */
   attemptsLeft: number;
   readonly resolve: (record: ExecutionRecord) => void;
   readonly reject: (fault: Fault) => void;
 }
 
 const snapshotAttempts = 5;
-/** Changes of one cycle whose age is looked at; the measurement of more would cost more than it tells. */
+/** Changes per cycle whose age is measured; measuring more would cost more than it is worth. */
 const changesTracked = 1024;
 
 export function createEngine(parts: EngineParts): Engine {
@@ -100,7 +100,7 @@ class RunningEngine implements Engine {
   readonly #recorder;
   readonly #scheduler;
   #running = false;
-  /** The moment of the tick that waits for its cycle: its place on the grid of ticks, not when it was noticed. */
+  /** The time of the tick that waits for its cycle: its place on the grid of ticks, not the time at which it was noticed. */
   #tickDue: number | undefined;
   #eventsDue = false;
   /** The ring lost changes since the last snapshot. */
@@ -160,7 +160,7 @@ class RunningEngine implements Engine {
 
   reload(change: RuleRowsChange): ReloadReport {
     const { report, edited, removed } = this.#rules.change(change);
-    // Memory that an edit dropped or kept must survive a restart too, whether the rule ran in between or not.
+    // Memory that an edit dropped or kept must survive a restart too, whether or not the rule ran in between.
     this.#recorder.touch(edited);
     this.#recorder.forget(removed);
     return report;
@@ -232,7 +232,7 @@ class RunningEngine implements Engine {
     });
   }
 
-  /** Begins the next cycle: manual orders first, then ticks and events in turn so that neither starves the other. */
+  /** Starts the next cycle: manual orders first, then ticks and events in turn so that neither starves the other. */
   #pump(): void {
     if (this.#inCycle || !this.#running) return;
     const order = this.#orders.shift();
@@ -243,11 +243,11 @@ class RunningEngine implements Engine {
     if (!this.#inCycle && (this.#orders.length > 0 || this.#tickDue !== undefined || this.#eventsDue)) this.#ask();
   }
 
-  /** A cycle of the tick of that moment, or without one of the point changes since the last cycle. */
+  /** A cycle for the tick at that time, or without a tick for the point changes since the last cycle. */
   #scheduledCycle(tickMs: number | undefined): void {
     const beganMs = this.#clock.monotonicMs();
     this.#tickWasLast = tickMs !== undefined;
-    // Cleared before the ring is read: a change that arrives after it asks for another cycle.
+    // Cleared before the ring is read: a change that arrives later requests another cycle.
     this.#eventsDue = false;
     if (tickMs === undefined) this.#counts.event_cycles++;
     else this.#tickDue = undefined;
@@ -279,7 +279,7 @@ class RunningEngine implements Engine {
     this.#runSlice(due, 0, beganMs, sinceMs);
   }
 
-  /** A change that the minimum interval of event runs holds back fires when that has passed, not at the next tick. */
+  /** A change delayed by the minimum interval of event runs fires when the interval has passed, not at the next tick. */
   #awaitHeld(untilMs: number | undefined): void {
     this.#heldTimer?.cancel();
     this.#heldTimer =
@@ -291,7 +291,7 @@ class RunningEngine implements Engine {
           });
   }
 
-  /** The ring lost changes: every point counts as changed, and the rules that it concerns are looked at. */
+  /** The ring lost changes: every point counts as changed, and the affected rules are evaluated. */
   #sampleAll(nowMs: number): void {
     this.#parts.maxAgesMs.forEach((maxAgeMs, index) => {
       const isUsable = usable(this.#snapshot, index, maxAgeMs);
@@ -299,7 +299,7 @@ class RunningEngine implements Engine {
     });
   }
 
-  /** `sinceMs`: when the oldest of the changes was observed that this cycle answers. */
+  /** `sinceMs`: observation time of the oldest change that this cycle handles. */
   #runSlice(due: readonly DueRule[], from: number, beganMs: number, sinceMs: number | undefined): void {
     const end = Math.min(due.length, from + this.#limits.max_concurrent_executions);
     for (let index = from; index < end; index++) {
@@ -319,14 +319,14 @@ class RunningEngine implements Engine {
     if (this.#orders.length > 0 || this.#tickDue !== undefined || this.#eventsDue) this.#ask();
   }
 
-  /** A rule that a reload removed or disabled since the cycle began does not run; an edited one runs as it is now. */
+  /** A rule that a reload removed or disabled since the cycle started does not run; an edited one runs in its new revision. */
   #runDue(due: DueRule): void {
     const rule = this.#rules.get(due.ruleId);
     if (rule === undefined || rule.compiled === null || !rule.row.enabled) return;
     const id = newId();
     const record = this.#run(due.ruleId, id, id, due.trigger, due.dueAtMs);
     const cools = acted(record) && rule.row.cooldown_ms > 0;
-    // Stored at once: the next controller needs it after a crash or a takeover [rules §6.3].
+    // Stored at once: the next leader needs it after a crash or a takeover [rules §6.3].
     if (cools) this.#recorder.hurry();
   }
 
@@ -353,7 +353,7 @@ class RunningEngine implements Engine {
     const unchanged = this.#rules.finished(ruleId, record);
     const scheduled = trigger.type !== 'manual';
     const endedMs = this.#clock.monotonicMs();
-    // Before the run is recorded: with it goes the state that it left behind, its cooldown included.
+    // Before the run is recorded, because the record includes the resulting state and cooldown.
     this.#scheduler.finished(ruleId, { scheduled, acted: acted(record), snapshot: this.#snapshot, dueAtMs, endedMs });
     this.#recorder.record(record, unchanged);
     for (const point of this.#arbiter.takeClaimed()) {
@@ -405,12 +405,12 @@ function expired(): Fault {
   return new Fault('engine-unavailable', message, { details: { order: 'expired' } });
 }
 
-/** Cooldown starts after a successful execution that performed at least one action [rules §6.3]; an outranked write is none. */
+/** Cooldown starts after a successful execution that performed at least one action [rules §6.3]; an outranked write does not count. */
 function acted(record: ExecutionRecord): boolean {
   return record.success && record.actions_executed.some((action) => action.success);
 }
 
-/** When the first of these points was observed; undefined when there are none. */
+/** Observation time of the oldest of these points; undefined without points. */
 function oldest(points: readonly number[], snapshot: Snapshot): number | undefined {
   let sinceMs: number | undefined;
   for (const point of points) {

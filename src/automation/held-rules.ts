@@ -1,7 +1,7 @@
 /**
- * The stored rules as the engine's thread holds them: rows, and what each compiles to. They are staged in bounded turns, so
- * that neither a site of many rules nor a large one keeps a tick waiting [rules §6.4], and so that an engine that takes
- * over has only their states to read (docs/guides/several-machines.md).
+ * The stored rules in the engine's thread: rows, and their compiled form. They are staged in bounded turns, so
+ * that neither many rules nor a large one delays a tick [rules §6.4], and so that an engine that takes
+ * over only has to read their states (docs/guides/several-machines.md).
  */
 import type { Clock } from '../base/clock.ts';
 import { createPace } from '../base/turns.ts';
@@ -20,7 +20,7 @@ import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 const turnMs = 2;
 
 export interface HeldRules {
-  /** Compiles the rows, and those of the named rules that are held already, in turns. They do not belong to the set yet. */
+  /** Compiles the rows, and those of the named rules that are already held, in turns. They are not part of the set yet. */
   stage(staged: StagedRules): Promise<void>;
   /** Changes the set, and empties the stage. Returns the change with its rows. */
   take(change: RuleSetChange): RuleRowsChange;

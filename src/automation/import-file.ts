@@ -129,7 +129,7 @@ export function ruleFileOf(rows: readonly RuleRow[]): string {
     priority: row.priority,
     cooldown_ms: row.cooldown_ms,
     trigger_config: row.trigger_config === null ? null : parsedOrNull(row.trigger_config),
-    // A compact-only rule has no editor document: its topology is what there is.
+    // A compact-only rule has no editor document: only its topology is exported.
     ...(row.flow_json === null
       ? { nodes_json: parsedOrNull(row.nodes_json) }
       : { flow_json: parsedOrNull(row.flow_json) }),

@@ -17,18 +17,18 @@ import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { AutomationLimits } from './limits.ts';
 
-/** Who a token speaks for, and until when. */
+/** The subject of a token, and its expiry. */
 export interface StreamSubject {
   readonly mayRead: boolean;
   readonly expiresAtMs: number | null;
 }
 
-/** Takes what changed; false when it has no room for it now. */
+/** Receives changes; returns false while it cannot accept any. */
 export type FeedReader = (changed: readonly object[]) => boolean;
 /** Values of points, or alarms. */
 export interface Feed {
   /**
-   * Sends everything in `channels` at first, then changes, until the returned function is called. Throws a Fault for an unknown name.
+   * Sends everything in `channels` first, then changes, until the returned function is called. Throws a Fault for an unknown name.
    * Without `channels`, follows everything.
    */
   follow(channels: readonly string[] | undefined, push: FeedReader): () => void;
@@ -38,7 +38,7 @@ export interface LiveStreamParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AutomationLimits;
-  /** Of a token, and of the cookie of a session; asked again while the stream is open. */
+  /** Of a token, and of a session cookie; verified again while the stream is open. */
   readonly authenticate: (token: string) => Promise<StreamSubject | null>;
   readonly authenticateSession: (cookie: string) => Promise<StreamSubject | null>;
   /** Tells the engine which rules anyone listens to. */
@@ -54,14 +54,14 @@ export interface LiveStream {
   close(): void;
 }
 
-/** How often a client whose socket is full is looked at again. */
+/** Interval at which a client whose socket is full is checked again. */
 const retryMs = 50;
-/** How often the session of an open stream is looked at again, in milliseconds. */
+/** Interval at which the session of an open stream is verified again, in milliseconds. */
 export const sessionCheckMs = 2000;
 const secondMs = 1000;
-/** Answers may wait beside records, which alone fill a socket up to `stream_socket_bytes`. */
+/** Answers may wait in addition to records, which alone fill a socket up to `stream_socket_bytes`. */
 const unreadShare = 2;
-/** Longest delay a timer of the runtime takes; a token that lives longer is looked at again then. */
+/** Longest delay of a runtime timer; a token with a longer lifetime is verified again then. */
 const timerMaxMs = 2_000_000_000;
 
 interface Client {
@@ -71,14 +71,14 @@ interface Client {
   readonly unfollow: { point: () => void; alarm: () => void };
   state: 'new' | 'checking' | 'open' | 'closed';
   missed: number;
-  /** Messages and pings of the second that began then. */
+  /** Messages and pings in the second that started then. */
   heard: { sinceMs: number; count: number };
   deadline: Timer | undefined;
   retry: Timer | undefined;
   recheck: Timer | undefined;
 }
 
-/** Written once for all readers; records are not changed. */
+/** Serialized once for all readers; records are immutable. */
 const messages = new WeakMap<ExecutionRecord, string>();
 
 function messageOf(record: ExecutionRecord): string {
@@ -89,7 +89,7 @@ function messageOf(record: ExecutionRecord): string {
   return text;
 }
 
-/** Its cause was logged when the provider was asked. */
+/** Its cause was logged at the request to the provider. */
 const isSuspended = (error: unknown): boolean => error instanceof Fault && error.code === 'provider-unavailable';
 
 export function createLiveStream(parts: LiveStreamParts): LiveStream {
@@ -137,7 +137,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     if (client.waiting.length > 0 || client.missed > 0) client.retry = clock.after(retryMs, () => drain(client));
   };
 
-  /** The oldest record gives way to the newest: a reader that catches up sees the present. */
+  /** The newest record replaces the oldest: a reader that catches up gets the latest state. */
   const enqueue = (client: Client, record: ExecutionRecord): void => {
     if (client.waiting.length >= limits.stream_buffer) {
       client.waiting.take(1);
@@ -155,7 +155,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.deadline = clock.after(Math.min(leftMs, timerMaxMs), () => expireAt(client, expiresAtMs));
   };
 
-  /** A session can end, and a token be revoked, in another process: its streams end with it. */
+  /** A session can end, and a token can be revoked, in another process: its streams end with it. */
   const lookAgain = (client: Client, who: () => Promise<StreamSubject | null>): void => {
     client.recheck = clock.after(sessionCheckMs, () => {
       who()
@@ -166,7 +166,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         })
         .catch((error: unknown) => {
           if (client.state !== 'open') return;
-          // A suspended session reads nothing; the client connects again.
+          // A suspended session may not read; the client connects again.
           if (isSuspended(error)) return end(client, closeCodes.busy, 'try again');
           log.warn('cannot check who reads a live stream', { error: String(error) });
           lookAgain(client, who);
@@ -182,11 +182,11 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
       return session === null ? null : parts.authenticateSession(session);
     };
     const subject = await who();
-    // The client may have gone, or run out of time, while the token was checked.
+    // The client may have disconnected, or its time may have expired, while the token was verified.
     if (client.state !== 'checking') return;
     if (subject === null) return end(client, closeCodes.unauthenticated, 'unauthenticated');
     if (!subject.mayRead) return end(client, closeCodes.denied, 'permission denied');
-    // Those who are not known yet do not count: a stranger could keep everybody else out.
+    // Unauthenticated clients do not count: otherwise they could lock out all others.
     const known = [...clients].filter(({ state }) => state === 'open');
     if (known.length >= limits.stream_clients) return end(client, closeCodes.busy, 'too many clients');
     client.deadline?.cancel();
@@ -216,7 +216,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
   };
 
   /**
-   * Whether a message or ping is taken. Each costs this thread time and is answered, so a client that sends too many, or does not
+   * Whether a message or ping is accepted. Each takes time of this thread and is answered, so a client that sends too many, or does not
    * read its answers, is disconnected.
    */
   const hears = (client: Client): boolean => {
@@ -244,7 +244,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     try {
       message = decodeStreamMessage(text, limits);
     } catch (error) {
-      // Before the client is known it learns nothing but that.
+      // Before authentication the client gets no other information.
       if (error instanceof Fault && client.state !== 'open')
         return end(client, closeCodes.unauthenticated, 'unauthenticated');
       return refuse(client, error);

@@ -1,6 +1,6 @@
 /**
- * A stored row becomes a rule that can run, or says why it cannot ([rules §3.4]: one broken row never stops the
- * others). The row was checked when it was stored; it is checked again here because a file can be edited by hand.
+ * Turns a stored row into a runnable rule, or into the reason why it cannot run ([rules §3.4]: one broken row never stops the
+ * others). The row was validated when it was stored; it is validated again here because a file can be edited by hand.
  */
 import { atOnce, type Steps } from '../base/turns.ts';
 import { type CompiledRule, compileSteps } from '../rules/compile.ts';
@@ -21,10 +21,10 @@ export interface LoadedRule {
   readonly failure: RuleFailureCode | null;
 }
 
-/** How a row becomes a rule. */
+/** Compiles a row. */
 export interface RuleLoader {
   load(row: EngineRule, catalogue: SiteCatalogue): LoadedRule;
-  /** As `load`, a node a step. */
+  /** As `load`, one step per node. */
   steps(row: EngineRule, catalogue: SiteCatalogue): Steps<LoadedRule>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Where the engine's records are stored: beside it, where a server stores them, or by a thread of their own, where the disk of
- * this machine does. Either way the tick thread waits for neither [rules §6.3].
+ * Creates the writer of the engine's records: in the same thread for a server, in a separate thread for files on the disk of
+ * this machine. The tick thread waits for neither [rules §6.3].
  */
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -42,7 +42,7 @@ export function openRecordWriter(
   const store = createRunStore(database);
   const authority = createAuthorityStore(database);
   const told = onCounts === undefined ? {} : { onCounts };
-  // A server keeps what other machines must know at once, and its disk is not a gateway's flash.
+  // A server stores data for other machines at once, and its disk is not a gateway's flash.
   const waits = typeof setup.database === 'string';
   const folder = journalFolder(setup.dataFolder, 'runs');
   const journal = waits ? openJournal({ folder, isRow: isRunRow, sync: database.sync }) : noJournal;
@@ -83,8 +83,8 @@ interface Instance {
 }
 
 /**
- * In a thread of its own, which is started again when it dies; the engine keeps what that one has not taken. Where no runs
- * are stored, the thread begins with the first call that needs it: it holds 17 MB, which a site without rules is spared.
+ * In a separate thread, which is restarted if it dies; the engine keeps rows that the thread has not accepted. If no runs
+ * are stored, the thread starts with the first call that needs it, which saves 17 MB on a site without rules.
  */
 export function openRecordThread(data: WriterWorkerData, isStored: boolean, clock: Clock, log: Log): OpenRecordWriter {
   return new RecordThread(

@@ -1,4 +1,4 @@
-/** Which values of the site's parameters are in force [points §9]: those of the database over those of the site file. */
+/** The parameter values in force [points §9]: stored values override those of the site file. */
 import { createTurn, type InTurn } from '../base/in-turn.ts';
 import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
@@ -38,18 +38,18 @@ export interface ParametersInForce {
   /** The catalogue of the site with them. */
   catalogue(): SiteCatalogue;
   use(parameters: SiteParameters): void;
-  /** Work that changes them, from reading to putting in force: one after the other, so that no change undoes another. */
+  /** Changes of parameters, from reading to applying, run one after the other, so that no change undoes another. */
   readonly inTurn: InTurn;
-  /** Those of `from`, by default the file as it was last applied, with the values that are stored now. */
+  /** Those of `from`, by default the last applied file, with the values stored now. */
   read(from?: SiteParameters): Promise<SiteParameters>;
-  /** In turn: reads them, has `take` take them up, and puts them in force unless it throws. */
+  /** In turn: reads them, calls `take`, and puts them in force unless it throws. */
   renew<T>(
     take: (parameters: SiteParameters) => Promise<T>,
     from?: () => SiteParameters | Promise<SiteParameters>,
   ): Promise<{ readonly before: SiteParameters; readonly after: SiteParameters; readonly taken: T }>;
 }
 
-/** `initial`: those in force at first. */
+/** `initial`: those in force at the start. */
 export function parametersInForce(
   site: ReadSite,
   initial: SiteParameters,
@@ -75,7 +75,7 @@ export function parametersInForce(
         const before = current;
         const after = await read(await from());
         const taken = await take(after);
-        // A takeover does not wait for its turn: the file that it has read counts.
+        // A takeover does not wait for its turn: the file that it has read is used.
         if (current === before && !sameData(before, after)) use(after);
         return { before, after, taken };
       }),

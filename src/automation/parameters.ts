@@ -60,7 +60,7 @@ function reset(parts: ParameterParts, { params }: CallContext): Promise<Answer> 
   return changed(parts, name, {}, () => parts.stored.remove(name));
 }
 
-/** Stores the change and has the engine apply what is stored by then: rules see it from their next cycle on. */
+/** Stores the change and has the engine apply the stored values: rules use them from their next cycle on. */
 async function changed(
   parts: ParameterParts,
   name: string,

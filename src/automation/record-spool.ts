@@ -1,6 +1,6 @@
 /**
- * Executions that an engine could not store before it ended, because its database was away: kept in files of the data dir
- * (`storage/spool.ts`), stored when the database answers again (docs/guides/several-machines.md).
+ * Executions that an engine could not store before it ended, because its database was unavailable: written to files in the data dir
+ * (`storage/spool.ts`), and stored when the database answers again (docs/guides/several-machines.md).
  */
 import { join } from 'node:path';
 import { openSpool, type Spool } from '../storage/spool.ts';

@@ -1,7 +1,7 @@
 /**
- * Stores runs [rules §7.5]. The durable state of rules and the claims on points go to the runtime database at once. Executions
- * wait for more of their rule, which spares the disk, and are kept in a journal meanwhile. Rows that the disk does not accept
- * wait in a bounded queue. On files all this happens in a thread of its own (`record-thread.ts`), so that no tick waits for a
+ * Stores runs [rules §7.5]. The durable state of rules and the claims on points are written to the runtime database at once. Executions
+ * wait for more runs of their rule, which reduces writes, and are in a journal in the meantime. Rows that the disk does not accept
+ * wait in a bounded queue. On files all this happens in a separate thread (`record-thread.ts`), so that no tick waits for a
  * disk.
  */
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
@@ -19,7 +19,7 @@ import { WaitingRuns } from './waiting-runs.ts';
 export interface RecordBatch {
   readonly rows: readonly RunRow[];
   readonly states: readonly { readonly rule_id: number; readonly state: string }[];
-  /** Rules that are gone: their state is removed; their history stays for as long as history is kept. */
+  /** Removed rules: their state is deleted; their history stays until retention removes it. */
   readonly gone: readonly number[];
   readonly claims: readonly { readonly point: string; readonly state: string }[];
   readonly segments: readonly SegmentRow[];
@@ -31,17 +31,17 @@ export interface WriterCounts {
 }
 
 export interface RecordWriter {
-  /** Takes a batch and begins to store it. */
+  /** Accepts a batch and starts to store it. */
   take(batch: RecordBatch): Promise<void>;
   /** Numbers of pending and lost executions, as far as known here. */
   counts(): WriterCounts;
-  /** True when every run of the rule that was taken before the call is stored; false when storing failed. */
+  /** True if every run of the rule accepted before the call is stored; false if storing failed. */
   settled(ruleId: number): Promise<boolean>;
   /** Stores pending executions until the deadline; returns those that are neither in the store nor in the journal. */
   close(): Promise<readonly RunRow[]>;
 }
 
-/** Of the time that an engine has to end (`engine_call_timeout_ms`): it must answer what is not stored then. */
+/** Share of the engine's shutdown time (`engine_call_timeout_ms`): it must then return the unstored rows. */
 const storingShare = 0.5;
 
 interface Waiter {
@@ -54,12 +54,12 @@ export interface RecordWriterParts {
   readonly store: RunStore;
   readonly ruleLog: RuleLog;
   readonly journal: RowJournal<RunRow>;
-  /** How long a run waits for more of its rule, in milliseconds: `history_block_ms`, or 0 where a server stores. */
+  /** How long a run waits for more runs of its rule, in milliseconds: `history_block_ms`, or 0 with a server. */
   readonly blockMs: number;
   readonly limits: AutomationLimits;
   readonly clock: Clock;
   readonly log: Log;
-  /** Hears of the counts whenever they changed. */
+  /** Called after each change of the counts. */
   readonly onCounts?: (counts: WriterCounts) => void;
 }
 
@@ -73,7 +73,7 @@ class StoringWriter implements RecordWriter {
   /** The newest of each, until it is stored. */
   readonly #states = new Map<number, string>();
   readonly #claims = new Map<string, string>();
-  /** By point and beginning, the newest form of each. */
+  /** By point and start, the newest version of each. */
   readonly #segments = new Map<string, SegmentRow>();
   readonly #gone = new Set<number>();
   readonly #sincePruned = new Map<number, number>();
@@ -85,7 +85,7 @@ class StoringWriter implements RecordWriter {
   #running: Promise<void> | undefined;
   #closed = false;
   #givenUp = false;
-  /** The journal refused something: that is logged once. */
+  /** The journal rejected a write: that is logged once. */
   #unkept = false;
   /** The journal of the previous process has been stored. */
   #recovered = false;
@@ -104,7 +104,7 @@ class StoringWriter implements RecordWriter {
       ruleLog.append(row.rule_id, row.record);
       this.#runs.push(row, clock.monotonicMs(), isKept);
     }
-    // A run that the journal did not take is stored as soon as the database does.
+    // A run that the journal rejected is stored as soon as the database accepts it.
     if (!isKept) this.#runs.ask();
     for (const { rule_id: ruleId, state } of states) this.#states.set(ruleId, state);
     for (const { point, state } of claims) this.#claims.set(point, state);
@@ -142,7 +142,7 @@ class StoringWriter implements RecordWriter {
     await withTimeout(clock, limits.engine_call_timeout_ms * storingShare, this.#storeAll());
     this.#givenUp = true;
     this.#settleWaiters(false);
-    // With those that are being stored, if the store does not answer: it takes each only once. An answer after this finds none.
+    // Includes rows that are being stored, in case the store does not answer: it accepts each only once. A later answer finds none.
     return this.#runs.remove();
   }
 
@@ -193,7 +193,7 @@ class StoringWriter implements RecordWriter {
     for (const waiter of due) waiter.settle(ok);
   }
 
-  /** Rows that the previous process had taken and perhaps not stored. */
+  /** Rows that the previous process had accepted and perhaps not stored. */
   async #recover(): Promise<void> {
     if (this.#recovered) return;
     const { journal, store, limits, log } = this.#parts;
@@ -201,7 +201,7 @@ class StoringWriter implements RecordWriter {
     try {
       rows = journal.left();
     } catch (error) {
-      // It stays where it is, for the next start.
+      // It stays in place, for the next start.
       log.error('cannot read the execution journal', { error: String(error) });
       this.#recovered = true;
       return;
@@ -232,7 +232,7 @@ class StoringWriter implements RecordWriter {
       });
     } catch (error) {
       this.#runs.putBack(clock.monotonicMs());
-      // States that arrived meanwhile are newer.
+      // States that arrived in the meantime are newer.
       for (const [ruleId, state] of states)
         if (!this.#states.has(ruleId) && !this.#gone.has(ruleId)) this.#states.set(ruleId, state);
       for (const [point, state] of claims) if (!this.#claims.has(point)) this.#claims.set(point, state);
@@ -241,12 +241,12 @@ class StoringWriter implements RecordWriter {
     }
     for (const ruleId of gone) this.#gone.delete(ruleId);
     this.#runs.stored();
-    // After a close that gave up, runs are gone from here and may be in the journal alone.
+    // After a close that timed out, runs are no longer here and may be only in the journal.
     if (!this.#givenUp) journal.stored(this.#runs.settled);
     for (const { rule_id: ruleId } of rows) this.#sincePruned.set(ruleId, (this.#sincePruned.get(ruleId) ?? 0) + 1);
   }
 
-  /** As many as fit in the flush time, and none more while something waits to be stored: the rest at the next flush. */
+  /** As many as fit into the flush time, and none while others wait to be stored: the rest at the next flush. */
   async #pruneCrowded(): Promise<void> {
     const { store, limits, clock } = this.#parts;
     const untilMs = clock.monotonicMs() + limits.record_flush_ms;
@@ -287,12 +287,12 @@ class StoringWriter implements RecordWriter {
     await this.#running;
     while (!this.#isIdle()) {
       if (this.#givenUp) return;
-      // A store that takes nothing would keep a stop from ending.
+      // A store that accepts nothing would keep a shutdown from ending.
       if (!(await this.#flushOnce())) return;
     }
   }
 
-  /** Removes what is older than `history_days`, a chunk a turn, until nothing is left to remove. */
+  /** Deletes rows older than `history_days`, one chunk per turn, until none is left. */
   async #pruneOld(): Promise<void> {
     const { store, limits, clock, log } = this.#parts;
     let full = false;
@@ -313,7 +313,7 @@ class StoringWriter implements RecordWriter {
   }
 }
 
-/** Takes the first entries out: what changes while they are stored is stored by the next batch. */
+/** Removes the first entries: changes during the store belong to the next batch. */
 function takenFrom<K, V>(map: Map<K, V>, count: number): (readonly [K, V])[] {
   const entries = [...map.entries().take(count)];
   for (const [key] of entries) map.delete(key);

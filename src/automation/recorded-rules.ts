@@ -40,23 +40,23 @@ const compared = [
   'nodes_json',
 ] as const;
 const resourcePrefix = 'automation-rule:';
-/** Acts that make a rule and change none that was there, whatever their resource: a copy has that of its original. */
+/** Acts that create rules and change no existing one, whatever their resource: a copy has that of its original. */
 const creating: ReadonlySet<string> = new Set(
   ['create', 'duplicate', 'instantiate'].map((act) => `automation.rule.${act}`),
 );
 const running = 'automation.rule.execute';
 
-/** An act, as far as it tells which rules it may have changed. */
+/** An act, reduced to the rules that it may have changed. */
 type Act = Pick<RecordedEvent, 'action' | 'resourceId'>;
 
 export class RecordedRules {
   readonly #rules = new Map<number, RecordedRule>();
   /** Acts that were accepted and have not ended, by the id of the event. */
   readonly #open = new Map<string, Act>();
-  /** Those that were open together with another act on the same rule. */
+  /** Acts that were open at the same time as another act on the same rule. */
   readonly #overlapping = new Set<string>();
   readonly #unknown = new Set<number>();
-  /** An act that made rules may have ended without its record: rules that no event records may be its. */
+  /** An act that created rules may have ended without its record: rules without events may come from it. */
   #mayHaveMade = false;
 
   add(event: RecordedEvent): void {
@@ -65,11 +65,11 @@ export class RecordedRules {
     else if (event.acceptedEventId !== null) this.#open.delete(event.acceptedEventId);
     if (event.outcome === 'unknown') this.#lose(event);
     if (event.outcome === 'succeeded') this.#take(event);
-    // Of acts at the same time, the order of their ends is not that of their changes.
+    // For concurrent acts, the order of their ends is not that of their changes.
     if (event.acceptedEventId !== null && this.#overlapping.delete(event.acceptedEventId)) this.#lose(event);
   }
 
-  /** The differences, a sentence each; `stored` as the table has them. `isWhole`: no record was removed by retention. */
+  /** The differences, one sentence each; `stored` as in the table. `isWhole`: no record was removed by retention. */
   compare(stored: readonly Fields[], isWhole: boolean): string[] {
     for (const act of this.#open.values()) this.#lose(act);
     const found: string[] = [];
@@ -119,7 +119,7 @@ export class RecordedRules {
         const ruleId = Number(change['rule_id']);
         if (change['action'] === 'delete') this.#rules.set(ruleId, { sequence, fields: null });
         else if (isObject(change['after'])) this.#rules.set(ruleId, { sequence, fields: change['after'] });
-        // Recorded before the whole rule was.
+        // Recorded by an older version, with a part of the rule.
         else this.#unknown.add(ruleId);
       }
       return;
@@ -131,7 +131,7 @@ export class RecordedRules {
     if (!isObject(after)) return;
     if ('nodes_json' in after) this.#store(sequence, after);
     else {
-      // Enabling and its like record what they change alone.
+      // Enabling and similar acts record only the members that they change.
       const known = this.#rules.get(id)?.fields;
       if (known !== null && known !== undefined) this.#rules.set(id, { sequence, fields: { ...known, ...after } });
     }
@@ -143,7 +143,7 @@ export class RecordedRules {
     this.#unknown.delete(id);
   }
 
-  /** What an act may have changed is not known until the next record of it. */
+  /** After an act with an unknown result, the rule is unknown until its next record. */
   #lose({ action, resourceId }: Act): void {
     const id = ruleOf(resourceId);
     if (creating.has(action) || id === null) this.#mayHaveMade = true;

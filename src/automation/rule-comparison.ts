@@ -1,4 +1,4 @@
-/** Two states of a rule beside each other [rules §1.5]: what differs by meaning, and both in words. */
+/** Compares two states of a rule [rules §1.5]: the semantic difference, and both in words. */
 import { inTurns } from '../base/turns.ts';
 import { type ComparedRule, type RuleDifference, ruleDifference } from '../rules/difference.ts';
 import { englishDuration, englishNumber, englishSentence } from '../rules/english.ts';
@@ -33,7 +33,7 @@ function comparable(row: RuleRow): ComparedRule {
   };
 }
 
-/** Null for a rule without a flow, and for one that names something the site no longer has. */
+/** Null for a rule without a flow, and for one that refers to something the site no longer has. */
 async function inWords(parts: AutomationParts, row: RuleRow): Promise<string | null> {
   const catalogue = parts.catalogue();
   const topology = await inTurns(parts.clock, topologySteps(row.nodes_json, catalogue));

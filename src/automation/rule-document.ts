@@ -36,7 +36,7 @@ export function deriveColumns(document: RuleDocument, catalogue: SiteCatalogue, 
   return atOnce(deriveSteps(document, catalogue, limits));
 }
 
-/** As `deriveColumns`, a node a step. */
+/** As `deriveColumns`, one step per node. */
 export function* deriveSteps(
   document: RuleDocument,
   catalogue: SiteCatalogue,
@@ -110,7 +110,7 @@ function below(member: string, issue: Issue): Issue {
   return { ...issue, path: `${member}${issue.path}` };
 }
 
-/** Every write that a run can come to, in topological order, with its node. */
+/** Every write that a run can reach, in topological order, with its node. */
 export function writesOf({ start_node, nodes }: Topology): { readonly nodeId: string; readonly write: Write }[] {
   const reachable = reachableFrom(start_node, new Map([...nodes].map(([id, node]) => [id, { node }])));
   return [...nodes].flatMap(([nodeId, node]) =>
@@ -120,7 +120,7 @@ export function writesOf({ start_node, nodes }: Topology): { readonly nodeId: st
   );
 }
 
-/** A rule that its own write can trigger runs again and again [rules §4.5]. */
+/** A rule that its own write can trigger runs repeatedly [rules §4.5]. */
 export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null): Issue[] {
   const refs = trigger === null ? [] : triggerKind(trigger.type).points(trigger);
   return writesOf(topology).flatMap(({ nodeId, write }) => {
@@ -140,12 +140,12 @@ export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null)
   });
 }
 
-/** The topology of a stored row; null for a stub and for a row that does not check any more. */
+/** The topology of a stored row; null for a stub and for a row that is no longer valid. */
 export function topologyOf(nodesJson: string, catalogue: SiteCatalogue): Topology | null {
   return atOnce(topologySteps(nodesJson, catalogue));
 }
 
-/** As `topologyOf`, a node a step. */
+/** As `topologyOf`, one step per node. */
 export function* topologySteps(nodesJson: string, catalogue: SiteCatalogue): Steps<Topology | null> {
   const value = parsedJson(nodesJson);
   if (value === undefined || nodesJson === emptyTopologyText) return null;
@@ -153,7 +153,7 @@ export function* topologySteps(nodesJson: string, catalogue: SiteCatalogue): Ste
   return parsed.ok ? parsed.topology : null;
 }
 
-/** The trigger of a stored row; null when there is none or it does not check any more. */
+/** The trigger of a stored row; null if it has none or the trigger is no longer valid. */
 export function triggerOf(triggerConfig: string | null, catalogue: SiteCatalogue): Trigger | null {
   if (triggerConfig === null) return null;
   const parsed = parseTrigger(parsedJson(triggerConfig), catalogue);

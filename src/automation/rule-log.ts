@@ -1,6 +1,6 @@
 /**
- * The per-rule log [rules §7.5]: `<folder>/<id>.log`, one JSON line a run, rotated by size to `.1`, `.2`, …
- * Lines wait in memory and are written a few files at a time; what finds no room is dropped and counted, because a
+ * The per-rule log [rules §7.5]: `<folder>/<id>.log`, one JSON line per run, rotated by size to `.1`, `.2`, …
+ * Lines are buffered and written a few files at a time; lines beyond the buffer are dropped and counted, because a
  * full disk must not slow the engine.
  */
 import { appendFile, mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -38,13 +38,13 @@ class RotatedLog implements RuleLog {
   readonly #clock: Clock;
   #waiting = new Map<number, string[]>();
   #batchBytes = 0;
-  /** Of the lines that no flush has begun on, and of those that the disk was given and has not taken yet. */
+  /** Counts of lines that no flush has taken yet, and of lines that are being written. */
   #waitingBytes = 0;
   #droppedLines = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
   /**
-   * Batches in progress. Lines that arrive meanwhile make one more batch, however long it takes: a file is opened once for all
+   * Batches in progress. Lines that arrive in the meantime form one more batch: a file is opened once for all
    * its lines.
    */
   #batches = 0;

@@ -1,6 +1,6 @@
 /**
- * The rule mutations [rules §1.2], [rules §2.3]: store first, then reload. A reload that fails does not undo what is stored: the
- * engine is started again with the stored rules. Bodies are cast, not checked: the pipeline decoded them.
+ * The rule mutations [rules §1.2], [rules §2.3]: store first, then reload. A failed reload does not undo the stored change: the
+ * engine is restarted with the stored rules. Bodies are cast, not validated: the pipeline decoded them.
  */
 import type { Static } from 'typebox';
 import { automation } from '../api/automation.ts';
@@ -126,7 +126,7 @@ async function switched(
   };
 }
 
-/** Of an operation whose body says little else, and may be absent. */
+/** For an operation with few members in its body, which may be absent. */
 function reasonOf({ body }: CallContext): string | undefined {
   return (body as Static<typeof optionalRuleChangeBody>)?.reason;
 }
@@ -193,7 +193,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   };
 }
 
-/** Beginning in a turn of its own: what came before may have taken one. */
+/** Starts in a turn of its own, because earlier work may have used up the current one. */
 export async function viewed({ clock }: AutomationParts, row: RuleRow): Promise<ReturnType<typeof ruleView>> {
   await nextTurn(clock);
   return inTurns(clock, ruleViewSteps(row));
@@ -210,13 +210,13 @@ export function expectedRevision(ifMatch: string | undefined, inBody: number | u
   return inHeader;
 }
 
-/** The call's correlation id walks into the record [platform §2.2]. */
+/** Copies the call's correlation id into the record [platform §2.2]. */
 async function execute(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const row = await parts.store.get(id);
   if (row === null) throw new Fault('not-found', `rule ${id} not found`);
   const execution = await parts.engine.execute(id, context.correlationId).catch(async (error: unknown) => {
-    // Not known to the engine, but stored: imported beside the service [rules §9].
+    // Stored, but unknown to the engine: imported by another process [rules §9].
     const waits = error instanceof Fault && error.code === 'not-found' && (await parts.store.get(id)) !== null;
     if (error instanceof Fault && error.code === 'engine-unavailable')
       context.audit.note({ order: error.details?.['order'] ?? 'not-answered' });

@@ -1,6 +1,6 @@
 /**
- * Rules as files [rules §12]: what a folder of rules would change, and the carrying out of exactly that. The plan is rebuilt from the
- * same rules when it is applied, and its digest says whether it is still the same.
+ * Rules as files [rules §12]: plans the changes of a folder of rules, and applies exactly that plan. It is rebuilt from the
+ * same rules when it is applied, and its digest shows whether it is still the same.
  */
 import type { Static } from 'typebox';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
@@ -32,11 +32,11 @@ interface PlannedChange extends Omit<WireChange, 'difference'> {
 interface Planned {
   readonly change: PlannedChange;
   readonly step: PlanStep;
-  /** The rule as it would be stored; null where it is deleted. */
+  /** The rule as it would be stored; null if it is deleted. */
   readonly row: RuleRow | null;
 }
 
-/** A rule of a file, checked and derived. */
+/** A rule of a file, validated and derived. */
 interface ReadRule {
   readonly row: RuleRow;
   readonly enabled: boolean | undefined;
@@ -93,7 +93,7 @@ async function apply(parts: AutomationParts, context: CallContext): Promise<Answ
   return { data: succeeded({ digest, applied }), auditDetails: { digest, changes } };
 }
 
-/** Stored changes stay: an engine that cannot take them up now is started again with them. */
+/** Stored changes persist: an engine that cannot apply them now is restarted with them. */
 async function reloadAll({ engine, log }: AutomationParts, ids: readonly number[]): Promise<void> {
   try {
     if (ids.length > 0) await engine.reload(undefined, ids);
@@ -103,7 +103,7 @@ async function reloadAll({ engine, log }: AutomationParts, ids: readonly number[
   }
 }
 
-/** Over the rules of the files, and over what would become of which revision; where nothing changes the revision does not count. */
+/** Covers the rules of the files, and the revisions that they would change; for unchanged rules the revision does not count. */
 async function digestOf(
   { clock }: AutomationParts,
   rules: readonly FileRule[],
@@ -262,7 +262,7 @@ async function planRemoval(parts: AutomationParts, row: RuleRow, key: string): P
   };
 }
 
-/** A rule that does nothing yet, under the settings of a new one. */
+/** A rule without a flow, with the settings of a new one. */
 function nothing(row: RuleRow): RuleRow {
   return {
     ...row,
@@ -278,7 +278,7 @@ function nothing(row: RuleRow): RuleRow {
   };
 }
 
-/** Whether somebody changed what the rule does since a plan was applied. */
+/** Whether the logic of the rule has changed since a plan was applied. */
 async function hasDrifted(parts: AutomationParts, row: RuleRow): Promise<boolean> {
   if (row.applied_revision === null || row.applied_revision === row.revision) return false;
   const applied = await parts.revisions.get(row.id, row.applied_revision);

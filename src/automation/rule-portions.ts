@@ -4,15 +4,15 @@ import type { RuleHead } from './store/rule-store.ts';
 export interface Portion {
   /** To be read. */
   readonly ids: readonly number[];
-  /** Held, and not stored any more. */
+  /** Held, but no longer stored. */
   readonly removed: readonly number[];
   readonly partial: boolean;
 }
 
-/** Rules of the first portion, and of the largest: what the engine loads in one turn. */
+/** Sizes of the first and of the largest portion: what the engine loads in one turn. */
 const portionMinimum = 200;
 const portionMaximum = 500;
-/** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */
+/** Maximum number of rules per message, and approximate number of bytes: what either thread handles in one turn. */
 export const stageMinimum = 4;
 export const stageMaximum = 100;
 const stageBytes = 262_144;
@@ -27,7 +27,7 @@ function inLoadingOrder(held: ReadonlyMap<number, number>, a: RuleHead, b: RuleH
   );
 }
 
-/** As many again as are held: few reloads at first, and the first rules run soon; then as many as one turn takes. */
+/** As many rules again as are held: few reloads at first, and the first rules run soon; later as many as one turn allows. */
 export function portionSize(held: number): number {
   return Math.min(portionMaximum, Math.max(portionMinimum, held));
 }

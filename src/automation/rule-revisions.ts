@@ -1,6 +1,6 @@
 /**
- * The revisions of rules [rules §1.4]: what a rule was, what changed from one revision to another, and the way back. A revision that
- * is restored is checked against the site of today like any rule that is sent.
+ * The revisions of rules [rules §1.4]: the content of each, the difference between two, and restore. A restored revision
+ * is validated against the current site like any submitted rule.
  */
 import type { Static } from 'typebox';
 import { type Answer, type CallContext, type HandledCapability, successText } from '../api/capability.ts';
@@ -37,7 +37,7 @@ async function list({ revisions: kept }: AutomationParts, context: CallContext):
   const id = ruleIdParameter(context);
   const limit = Number(context.query['limit'] ?? defaultLimit);
   const before = context.query['before'];
-  // One more than asked for, to know whether a further page exists.
+  // One more than requested, to know whether a further page exists.
   const found = await kept.page(id, before === undefined ? undefined : Number(before), limit + 1);
   if (found.length === 0 && before === undefined) throw new Fault('not-found', `rule ${id} not found`);
   const page = found.slice(0, limit);
@@ -69,7 +69,7 @@ async function difference(parts: AutomationParts, context: CallContext): Promise
   return { data: succeeded(await compared(parts, before.row, after.row)) };
 }
 
-/** A draft against a revision, or against the stored rule. Members that the draft leaves out are taken from that. */
+/** A draft against a revision, or against the stored rule. Members that the draft omits are taken from it. */
 async function ofDraft(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const { from, flow_json, trigger_config, tests, ...settings } = context.body as Static<
@@ -90,7 +90,7 @@ async function ofDraft(parts: AutomationParts, context: CallContext): Promise<An
   return { data: succeeded(await compared(parts, row, draft)) };
 }
 
-/** Whether a rule is enabled is not part of what is restored: a running rule continues with the old content. */
+/** `enabled` is not restored: a running rule continues with the old content. */
 async function restore(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const { revision, expected_revision, reason } = context.body as Static<typeof revisions.restore.body>;
@@ -119,7 +119,7 @@ async function restore(parts: AutomationParts, context: CallContext): Promise<An
   };
 }
 
-/** The mode is part of what is restored. */
+/** The mode is restored too. */
 function nowLive(before: RuleRow | null, { enabled, mode }: RuleRow): Issue[] {
   if (!enabled || before?.mode !== 'shadow' || mode !== 'live') return [];
   const message = 'the rule ran in shadow; the restored revision is live, and commands from now on';
@@ -144,8 +144,8 @@ async function duplicate(parts: AutomationParts, context: CallContext): Promise<
 }
 
 /**
- * The columns of a kept rule, to be stored again: documents byte for byte, the topology derived again. Throws `invalid-flow` or
- * `invalid-trigger` when the site of today does not have what they name.
+ * The columns of a revision, to be stored again: documents byte for byte, the topology derived again. Throws `invalid-flow` or
+ * `invalid-trigger` if the current site does not have the points that they name.
  */
 async function checkedContent(parts: AutomationParts, row: RuleRow) {
   const { name, key, description, mode, priority, cooldown_ms, trigger_config, flow_json, nodes_json, tests } = row;

@@ -1,6 +1,6 @@
 /**
- * The rules that the engine holds: compiled form, run-time state, schedule. A change is made in one turn, costs mostly what it
- * names, and leaves the state of every other rule alone [rules §6.4], [rules §3.4].
+ * The rules that the engine holds: compiled form, run-time state, schedule. A change is made in one turn, its cost depends mostly on
+ * the rules that it names, and it does not affect the state of any other rule [rules §6.4], [rules §3.4].
  */
 import { timeLabel } from '../base/timestamp.ts';
 import type { CompiledRule } from '../rules/compile.ts';
@@ -32,7 +32,7 @@ import type { LoadedRule } from './loaded-rule.ts';
 
 interface LiveRule extends LoadedRule {
   readonly state: RuleState | null;
-  /** Of a rule that does not compile now: what it remembered when it last did, in its stored form. */
+  /** For a rule that does not compile now: its last state, in stored form. */
   readonly kept: unknown;
   /** Shared by all versions of one rule. */
   readonly memory: { lastRun: LastRun | null };
@@ -43,15 +43,15 @@ export interface RuleSet {
   get(ruleId: number): LoadedRule | undefined;
   /** The parts that execution needs; asking for a rule that cannot run is a bug. */
   runnable(ruleId: number): { compiled: CompiledRule; state: RuleState; isShadow: boolean };
-  /** `edited` are rules that were there before, in another revision; `removed` are those that are no more. */
+  /** `edited` are existing rules with a new revision; `removed` are deleted or disabled ones. */
   change(change: RuleRowsChange): { report: ReloadReport; edited: number[]; removed: number[] };
-  /** Notes the run; true when it was a `no_action` or `skipped` like the one before. */
+  /** Notes the run; true if it repeats the outcome `no_action` or `skipped` of the run before. */
   finished(ruleId: number, record: ExecutionRecord): boolean;
   explain(ruleId: number, snapshot: Snapshot): RuleStatus | null;
   counts(): Pick<EngineStatus, 'total_rules' | 'enabled_rules' | 'runnable_rules' | 'rules_failed'>;
   writers(points: readonly number[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
-  /** Durable state of one rule as JSON text, null when it is not loaded. */
+  /** Durable state of one rule as JSON text, null if the rule is not loaded. */
   exportState(ruleId: number): string | null;
   /** The part of it that must be stored at once when it changes [rules §5.2]. */
   urgentState(ruleId: number): string;
@@ -83,7 +83,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
   const stored = new Map(parts.stored);
   let catalogue = parts.catalogueWith(undefined);
   const rules = new Map<number, LiveRule>();
-  /** Of the rules that are enabled. */
+  /** Of the enabled rules. */
   const failed = new Map<number, RuleFailureCode>();
   let enabled = 0;
 
@@ -154,7 +154,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         const sameTrigger = saved.trigger === rules.get(id)?.scheduled.triggerText;
         scheduler.restoreState(id, saved.schedule, sameTrigger, monotonicMs, wallMs);
       }
-      // States of rules that were deleted while the engine was down are of no use to anyone.
+      // States of rules that were deleted while the engine was down are not needed.
       const unclaimed = partial === true ? [] : [...stored.keys()];
       for (const id of unclaimed) stored.delete(id);
       const report = { rules_loaded: enabled - failed.size, rules_failed: failures() };
@@ -221,7 +221,7 @@ function commands({ enabled, mode }: EngineRule): boolean {
   return enabled && mode === 'live';
 }
 
-/** The state with which a rule continues that `kept` was stored for; it waits where the rule does not compile now. */
+/** The state with which a rule continues that `kept` was stored for; it is kept while the rule does not compile. */
 function remembered({ compiled }: LoadedRule, kept: unknown): Pick<LiveRule, 'state' | 'kept'> {
   if (compiled === null) return { state: null, kept };
   return { state: kept === null ? createRuleState(compiled) : restoreRuleState(compiled, kept), kept: null };
@@ -253,7 +253,7 @@ function statusOf(rule: LiveRule, explained: RuleExplanation, snapshot: Snapshot
   };
 }
 
-/** A state written by this very file; anything else (an older layout, a damaged row) counts as none. */
+/** A state written by this file; anything else (an older layout, a damaged row) is ignored. */
 function readStored(text: string | undefined): StoredState | null {
   if (text === undefined) return null;
   try {

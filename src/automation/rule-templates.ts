@@ -1,4 +1,4 @@
-/** Templates of rules [rules §13]: which there are, rules made from them, and rules brought to their template's present state. */
+/** Templates of rules [rules §13]: the list, rules created from them, and updates of rules to the current template. */
 import type { Static } from 'typebox';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { ruleTemplates } from '../api/rule-templates.ts';
@@ -62,7 +62,7 @@ async function marked(parts: AutomationParts): Promise<RuleTemplate[]> {
   }
 }
 
-/** A rule that was deleted meanwhile, or never drawn, is not a template. */
+/** A rule that was deleted in the meantime, or never drawn, is not a template. */
 function ifDrawn(error: unknown): null {
   if (error instanceof Fault && (error.code === 'not-found' || error.code === 'no-runnable-flow')) return null;
   throw error;
@@ -85,7 +85,7 @@ async function ofRule(parts: AutomationParts, id: number): Promise<RuleTemplate>
   const { from_template: _, ...flow_json } = flow;
   const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
   const { revision, name, description, priority, cooldown_ms } = row;
-  // A rule that is made from it is not a template itself.
+  // A rule created from it is not a template itself.
   const text = tagsOf(description).includes(templateTag) ? withoutTags(description, templateTag) : description;
   const settings = { id, revision, name, description: text, priority, cooldown_ms };
   const names = originOf(row)?.points ?? {};
@@ -152,7 +152,7 @@ function checkNumbers(template: RuleTemplate, numbers: NumberArguments): void {
   }
 }
 
-/** The columns of the rule that the template makes. */
+/** The columns of the rule that the template creates. */
 async function made(parts: AutomationParts, template: RuleTemplate, points: PointArguments, numbers: NumberArguments) {
   checkArguments(parts.catalogue(), template, points, numbers);
   const { description, priority, cooldown_ms, trigger_config, flow_json, tests } = instantiate(
@@ -194,7 +194,7 @@ async function create(parts: AutomationParts, context: CallContext): Promise<Ans
   };
 }
 
-/** The rule as its template makes it today, with the arguments that it was made with unless others are given. */
+/** The rule from the current template, with its original arguments unless others are given. */
 async function renewed(
   parts: AutomationParts,
   row: RuleRow,
@@ -216,7 +216,7 @@ function originOf({ flow_json }: RuleRow): TemplateOrigin | null {
   const origin = isFields(flow) ? flow['from_template'] : undefined;
   if (!isFields(origin) || typeof origin['template'] !== 'string' || typeof origin['version'] !== 'number') return null;
   if (!isFields(origin['points']) || !isFields(origin['numbers'])) return null;
-  // Values changed by hand are checked like any argument.
+  // Values edited by hand are validated like any argument.
   return origin as unknown as TemplateOrigin;
 }
 
@@ -249,7 +249,7 @@ function givenIn({ body }: CallContext) {
   return { ...(points === undefined ? {} : { points }), ...(numbers === undefined ? {} : { numbers }) };
 }
 
-/** Its name and whether it is enabled stay; everything else becomes what the template says. */
+/** Its name and `enabled` do not change; everything else comes from the template. */
 async function update(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const row = await rowOf(parts, context);
   const { expected_revision, reason } = context.body as Static<typeof ruleTemplates.update.body>;

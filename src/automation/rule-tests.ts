@@ -1,4 +1,4 @@
-/** Runs the tests of rules [rules §11]: when a rule is saved, and when somebody asks. */
+/** Runs the tests of rules [rules §11], on save and on request. */
 import type { Static } from 'typebox';
 import { type Answer, type CallContext, success } from '../api/capability.ts';
 import type { ruleTests } from '../api/rule-tests.ts';
@@ -30,7 +30,7 @@ export function testsOf({ tests }: Pick<RuleRow, 'tests'>): readonly RuleTest[] 
   return tests === null ? [] : (JSON.parse(tests) as readonly RuleTest[]);
 }
 
-/** As they are stored; throws `invalid-input` when two have one name, or one names a point twice. */
+/** The stored form; throws `invalid-input` if two have one name, or one names a point twice. */
 export function testsText(tests: readonly RuleTest[]): string | null {
   const names = new Set<string>();
   for (const [index, { name, given, then }] of tests.entries()) {
@@ -63,7 +63,7 @@ export async function runRuleTests(parts: AutomationParts, rule: TestedRule): Pr
   return inTurns(parts.clock, resultSteps(rule, tests, loader, parts.catalogue()));
 }
 
-/** A test a step. The rule is compiled once for all tests that leave the site's parameters as they are. */
+/** One step per test. The rule is compiled once for all tests that do not change the site's parameters. */
 function* resultSteps(
   { id, nodes_json }: TestedRule,
   tests: readonly RuleTest[],
@@ -99,8 +99,8 @@ function* resultSteps(
 }
 
 /**
- * Runs the tests of a rule before it is stored or enabled: returns warnings, or throws `tests-failed` where the site requires
- * that every rule has tests and passes them.
+ * Runs the tests of a rule before it is stored or enabled: returns warnings, or throws `tests-failed` if the site requires
+ * that every rule has passing tests.
  */
 export async function testWarnings(parts: AutomationParts, rule: TestedRule): Promise<Issue[]> {
   const results = await runRuleTests(parts, rule);
@@ -126,7 +126,7 @@ export async function testWarnings(parts: AutomationParts, rule: TestedRule): Pr
   return issues;
 }
 
-/** Differences that a warning names; the operation that runs the tests gives all. */
+/** Differences in a warning; the operation that runs the tests returns all. */
 const differencesNamed = 3;
 
 export function differencesInWords(differences: readonly TestDifference[]): string {

@@ -1,4 +1,4 @@
-/** Rules whose runs have all failed, or have all been skipped, since a while: what alarms are raised for [alarms §2.2]. */
+/** Rules whose recent runs have all failed, or have all been skipped, which raises alarms [alarms §2.2]. */
 import type { ExecutionRecord } from '../rules/record.ts';
 
 export interface RuleTrouble {
@@ -8,7 +8,7 @@ export interface RuleTrouble {
   readonly reason: string;
 }
 
-/** So many runs in a row, over so many milliseconds. */
+/** Number of runs in a row, and their time span in milliseconds. */
 export interface TroubleQuestion {
   readonly runs: number;
   readonly ms: number;

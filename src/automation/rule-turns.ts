@@ -1,4 +1,4 @@
-/** Rules that take turns on a point [rules §2.6]: each write is accepted, and none gets what it wants. Pure. */
+/** Rules that alternate as writers of a point [rules §2.6]: each write is accepted, and none lasts. Pure. */
 import type { PointTurns } from './authority-keeper.ts';
 import type { RuleReason, RuleStatus } from './engine-contract.ts';
 

@@ -13,10 +13,10 @@ export interface RuleVariable {
   readonly point_type: PointKind;
   readonly point: number;
   readonly unit: string;
-  /** Null when the variable is unavailable: a run would be skipped now. */
+  /** Null if the variable is unavailable: a run would be skipped now. */
   readonly value: number | null;
   readonly quality: QualityWord;
-  /** When the value was read from its source; null when it never was. */
+  /** When the value was read from its source; null if it never was. */
   readonly observed_at: string | null;
 }
 

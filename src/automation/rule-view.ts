@@ -1,4 +1,4 @@
-/** A stored rule as the API and the audit details show it [rules §2.2]. */
+/** A stored rule as in the API and the audit details [rules §2.2]. */
 import { atOnce } from '../base/turns.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
@@ -6,7 +6,7 @@ export function ruleView(row: RuleRow) {
   return atOnce(ruleViewSteps(row));
 }
 
-/** As `ruleView`, a document a step: each may be as large as a request. */
+/** As `ruleView`, one step per document: each may be as large as a request. */
 export function* ruleViewSteps(row: RuleRow) {
   const flow = row.flow_json === null ? null : parsedOrNull(row.flow_json);
   yield;
@@ -33,8 +33,8 @@ export function* ruleViewSteps(row: RuleRow) {
 }
 
 /**
- * The same view as JSON text, with the documents byte for byte as they are stored: parsed and written again, nodes whose
- * ids look like integers would change their places [rules §4.7].
+ * The same view as JSON text, with the documents byte for byte as stored: after parsing and serializing, nodes with
+ * integer-like ids would change their order [rules §4.7].
  */
 export function ruleText(row: RuleRow): string {
   const known = texts.get(row);
@@ -46,7 +46,7 @@ export function ruleText(row: RuleRow): string {
     tests: row.tests,
   };
   const members = Object.entries(ruleView(row)).map(([name, value]) => {
-    // A null stands for a document that is absent or damaged.
+    // Null for an absent or damaged document.
     const text = value === null ? null : documents[name];
     return `${JSON.stringify(name)}:${text ?? JSON.stringify(value)}`;
   });
@@ -55,7 +55,7 @@ export function ruleText(row: RuleRow): string {
   return text;
 }
 
-/** Of rows that are kept while nothing changes. */
+/** For rows that are cached while nothing changes. */
 const texts = new WeakMap<RuleRow, string>();
 
 /** A column that was damaged by hand reads as null instead of failing the whole answer. */

@@ -1,4 +1,4 @@
-/** Warnings about a stored rule [rules §4.5]: what only shows beside its trigger and the other rules. */
+/** Warnings about a stored rule [rules §4.5]: problems that depend on its trigger or on other rules. */
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import type { Issue } from '../rules/issues.ts';
@@ -19,7 +19,7 @@ export async function enableWarnings(parts: AutomationParts, row: RuleRow): Prom
   return crossWarnings(parts, row, topology);
 }
 
-/** Asked after the reload: of two rules that change at one moment, the one that was stored later then sees the other. */
+/** Computed after the reload: of two rules that change at the same time, the one that was stored later then sees the other. */
 export async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
   if (topology === null) return [];
   const trigger = triggerOf(row.trigger_config, parts.catalogue());
@@ -29,13 +29,13 @@ export async function crossWarnings(parts: AutomationParts, row: RuleRow, topolo
     const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());
     return [...own, ...shared, ...(await writeCycleWarnings(parts, row.id))];
   } catch (error) {
-    // A warning that cannot be had does not undo the change it warns about.
+    // A failure to compute warnings does not undo the change.
     if (!(error instanceof Fault)) throw error;
     return own;
   }
 }
 
-/** Rules that start each other run as often as `event_min_interval_ms` allows [rules §4.5]. */
+/** Rules that trigger each other run as often as `event_min_interval_ms` allows [rules §4.5]. */
 async function writeCycleWarnings(parts: AutomationParts, id: number): Promise<Issue[]> {
   const circle = await parts.engine.ask('writeCycle', { ruleId: id });
   if (circle === null) return [];

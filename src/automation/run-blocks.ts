@@ -1,5 +1,5 @@
 /**
- * Runs packed into blocks: consecutive ones of one rule, which are much alike, as compressed lines of `<execution id> <record>`.
+ * Runs packed into blocks: consecutive, similar runs of one rule as compressed lines of `<execution id> <record>`.
  * The blocks of one rule and one kind (`unchanged` or not) are disjoint in their ids, which sort by time.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -23,12 +23,12 @@ export interface RunBlock {
   readonly records: Uint8Array;
 }
 
-/** How `records` are packed: as plain text by what converted older databases, compressed since. */
+/** How `records` are packed: as plain text by the upgrade of older databases, compressed since. */
 const packings = { plain: 0, deflated: 1 };
-/** Most runs of a block: what a page of history reads too much, and what retention rewrites. */
+/** Maximum number of runs per block: a history page reads up to one block in excess, and retention rewrites one. */
 export const blockRunsMaximum = 256;
 
-/** Blocks of rows that are of one rule and one kind, sorted, each once. */
+/** Blocks of rows of one rule and kind, sorted, without duplicates. */
 export function blocksOf(rows: readonly RunRow[]): RunBlock[] {
   const blocks: RunBlock[] = [];
   for (let from = 0; from < rows.length; from += blockRunsMaximum)
@@ -60,7 +60,7 @@ export function rowsOf({ rule_id, unchanged, packing, records }: Omit<RunBlock, 
   });
 }
 
-/** Sorted, each once: the first of those with the same id. */
+/** Sorted, without duplicates: the first of those with the same id. */
 export function distinct(rows: readonly RunRow[]): RunRow[] {
   const sorted = rows.toSorted((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
   return sorted.filter((row, index) => row.execution_id !== sorted[index - 1]?.execution_id);

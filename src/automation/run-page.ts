@@ -1,4 +1,4 @@
-/** A page of a rule's executions [rules §2.6]: newest first, before an execution, in a span of time, of one outcome, or only where the decision changed. */
+/** A page of a rule's executions [rules §2.6]: newest first, before an execution, by time range or outcome, or only changes of decision. */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { firstIdAt } from '../base/id.ts';
@@ -10,7 +10,7 @@ import { parsedOrNull } from './rule-view.ts';
 import type { RunReader } from './store/run-store.ts';
 
 const defaultLimit = 20;
-/** Executions that one page of changes, or of one outcome, looks through. */
+/** Executions that one filtered page scans. */
 export const scannedRunsMax = 1000;
 
 interface RunPage {
@@ -18,7 +18,7 @@ interface RunPage {
   readonly next_before: string | null;
 }
 
-/** `from` and `to` are RFC 3339 times, both within the span; throws `invalid-input` when they are none. */
+/** `from` and `to` are RFC 3339 times, both inclusive; throws `invalid-input` if they are invalid. */
 export async function runPage(
   runs: RunReader,
   ruleId: number,
@@ -30,13 +30,13 @@ export async function runPage(
   const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : queryTime('from', from);
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : queryTime('to', to);
   if (fromMs > toMs) throw new Fault('invalid-input', 'query /from: must not be after to');
-  // An execution is named by the time at which it started: a span of time is one of names.
+  // Execution ids contain the start time: a time range is a range of ids.
   const first = from === undefined ? '' : firstIdAt(fromMs);
   const end = to === undefined ? before : firstIdAt(toMs + 1);
   const cursor = before !== undefined && end !== undefined && before < end ? before : end;
   const isFiltered = changes === 'true' || outcome !== undefined;
   const scanned = isFiltered ? scannedRunsMax : limit;
-  // One more than asked for tells whether a further page exists, and what the oldest one follows.
+  // One more than requested shows whether a further page exists, and which run precedes the oldest one.
   const found: FoundRun[] = [];
   const pace = createPace(clock);
   for (const text of await runs.page(ruleId, cursor, scanned + 1)) {

@@ -75,7 +75,7 @@ class BatchingRecorder implements RunRecorder {
   #slowTimer: Timer | undefined;
   #handingOver: Promise<boolean> | undefined;
   #again = false;
-  /** The last batch was not taken: that is logged once. */
+  /** The last batch was not accepted: that is logged once. */
   #refused = false;
   #closed = false;
 
@@ -200,7 +200,7 @@ class BatchingRecorder implements RunRecorder {
     this.#slowTimer = this.#parts.clock.after(this.#parts.limits.state_flush_ms, () => this.#ripen());
   }
 
-  /** One batch at a time: what the writer has not taken waits here, bounded. False when it was not taken. */
+  /** One batch at a time: rows that the writer has not accepted wait here, bounded. False if it was not accepted. */
   #handOver(): Promise<boolean> {
     if (this.#handingOver !== undefined) {
       this.#again = true;

@@ -1,19 +1,19 @@
-/** The recorded runs of one rule in a span of time, to be compared: read in pages, the newest first. */
+/** The recorded runs of one rule in a time range, for comparison: read in pages, newest first. */
 import { firstIdAt } from '../base/id.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { RunReader } from './store/run-store.ts';
 
-/** Executions read at once. */
+/** Executions per page. */
 const runsPerPage = 500;
 
-/** Runs that started in [fromMs, endMs), a page at a time. */
+/** Runs that started in [fromMs, endMs), one page at a time. */
 export async function* runsBetween(
   runs: RunReader,
   ruleId: number,
   fromMs: number,
   endMs: number,
 ): AsyncGenerator<readonly ExecutionRecord[]> {
-  // An execution is named by the time at which it started.
+  // Execution ids contain the start time.
   const first = firstIdAt(fromMs);
   for (let before: string | undefined = firstIdAt(endMs); before !== undefined; ) {
     const texts: readonly string[] = await runs.page(ruleId, before, runsPerPage);

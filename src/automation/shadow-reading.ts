@@ -1,4 +1,4 @@
-/** The report of a rule in shadow [rules §1.6]: which recorded runs it compares. */
+/** Selects the recorded runs for the shadow report of a rule [rules §1.6]. */
 import type { Answer, CallContext } from '../api/capability.ts';
 import { success } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
@@ -13,7 +13,7 @@ import { triggerOf } from './rule-document.ts';
 import { runsBetween } from './runs-between.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
-/** Runs of each of the two rules that one report compares. */
+/** Maximum number of runs of each of the two rules in one report. */
 export const reportedRunsMax = 10_000;
 
 export async function readShadowReport(parts: AutomationParts, context: CallContext): Promise<Answer> {
@@ -34,7 +34,7 @@ async function storedRule({ store }: AutomationParts, id: number): Promise<RuleR
   return row;
 }
 
-/** A tick, or half a period where that is more. */
+/** A tick, or half a period if that is longer. */
 function toleranceMs({ catalogue, engine }: AutomationParts, row: RuleRow): number {
   const trigger = effectiveTrigger(triggerOf(row.trigger_config, catalogue()), row.cooldown_ms);
   return Math.max(engine.tickIntervalMs, triggerKind(trigger.type).gateMs(trigger) / 2);

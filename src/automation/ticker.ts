@@ -1,13 +1,13 @@
 /**
- * The grid of ticks [rules §6.1]: each tick is counted from the one before, not from when it was noticed, so that the period
- * does not drift. A stall is one late tick; the ticks that it swallowed are counted, not made up for.
+ * The grid of ticks [rules §6.1]: each tick is counted from the previous one, not from the time it was noticed, so that the period
+ * does not drift. A stall is one late tick; missed ticks are counted, not caught up.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 
 interface TickerCounts {
   readonly ticks: number;
   readonly late_ticks: number;
-  /** Ticks that never happened, or found the cycle of the one before not begun. */
+  /** Ticks that were missed, or came before the cycle of the previous one had started. */
   readonly overruns: number;
   readonly max_lateness_ms: number;
 }
@@ -18,7 +18,7 @@ export interface Ticker {
   counts(): TickerCounts;
 }
 
-/** `onTick` gets the tick's place on the grid and how late it is, and says whether the tick before was still waiting. */
+/** `onTick` receives the tick's place on the grid and its delay, and returns whether the previous tick was still waiting. */
 export function createTicker(
   clock: Clock,
   limits: { readonly tick_interval_ms: number; readonly late_tick_ms: number },
@@ -33,7 +33,7 @@ export function createTicker(
     timer = clock.after(Math.max(0, nextMs - clock.monotonicMs()), tick);
   };
   const tick = (): void => {
-    // Never negative but for rounding. A run that ended before its tick would have its cooldown end one tick earlier.
+    // Negative only by rounding. A run that ended before its tick would end its cooldown one tick early.
     const latenessMs = Math.max(0, clock.monotonicMs() - nextMs);
     const swallowed = Math.floor(latenessMs / limits.tick_interval_ms);
     const tickMs = nextMs + limits.tick_interval_ms * swallowed;
@@ -48,7 +48,7 @@ export function createTicker(
 
   return {
     start() {
-      // A process that was ready before its first tick may begin (at a takeover) begins with a tick.
+      // A process that was ready before its first tick may begin (at a takeover) starts with a tick.
       nextMs = Math.max(clock.monotonicMs(), madeMs + limits.tick_interval_ms);
       arm();
     },

@@ -1,6 +1,6 @@
 /**
- * Runs that wait to be stored together, by rule and kind: until the oldest of them has waited for `history_block_ms`, or a block is
- * full, or somebody asks for them. Bounded in number and bytes: from half of either on nothing waits for more, and beyond it the
+ * Runs waiting to be stored together, by rule and kind: until the oldest of them has waited for `history_block_ms`, a block is
+ * full, or a reader needs them. Limited in number and bytes: from half of either on, nothing waits any longer; beyond it the
  * oldest is dropped and counted.
  */
 import { Fifo } from '../base/fifo.ts';
@@ -11,7 +11,7 @@ interface Numbered {
   readonly row: RunRow;
   /** In order of taking, from 1. */
   readonly number: number;
-  /** It outlives this process in the journal. */
+  /** It is in the journal and survives this process. */
   readonly isKept: boolean;
 }
 
@@ -19,14 +19,14 @@ interface Bundle {
   readonly rows: Fifo<Numbered>;
   readonly ruleId: number;
   readonly sinceMs: number;
-  /** Waits for nothing any more. */
+  /** Due now. */
   isAsked: boolean;
 }
 
 export class WaitingRuns {
   readonly #limits: RowLimits;
   readonly #blockMs: number;
-  /** The one that waits longest first. */
+  /** The one that has waited longest is first. */
   readonly #bundles = new Map<string, Bundle>();
   #storing: readonly Numbered[] = [];
   #waiting = 0;
@@ -45,12 +45,12 @@ export class WaitingRuns {
     while (this.#waiting > 0 && (this.length > rows || this.#bytes > bytes)) this.#dropOldest();
   }
 
-  /** The number of the newest run that was taken. */
+  /** The number of the newest accepted run. */
   get last(): number {
     return this.#last;
   }
 
-  /** With those that are being stored. */
+  /** Including those that are being stored. */
   get length(): number {
     return this.#waiting + this.#storing.length;
   }
@@ -59,7 +59,7 @@ export class WaitingRuns {
     return this.#dropped;
   }
 
-  /** Runs of this rule, or of any, wait no longer. */
+  /** Runs of this rule, or of any, no longer wait. */
   ask(ruleId?: number): void {
     for (const bundle of this.#bundles.values()) bundle.isAsked ||= ruleId === undefined || bundle.ruleId === ruleId;
   }
@@ -81,7 +81,7 @@ export class WaitingRuns {
     return least - 1;
   }
 
-  /** How long until some fall due, in milliseconds; null when none wait. */
+  /** Time until the next ones are due, in milliseconds; null if none wait. */
   dueIn(nowMs: number): number | null {
     const [oldest] = this.#bundles.values();
     if (oldest === undefined) return null;
@@ -89,7 +89,7 @@ export class WaitingRuns {
     return oldest.sinceMs + this.#blockMs - nowMs;
   }
 
-  /** Takes out those that are due, about so many at a time, until `stored` or `putBack` says what became of them. */
+  /** Takes the due ones, about `count` at a time, until `stored` or `putBack` reports the result. */
   take(nowMs: number, count: number): readonly RunRow[] {
     const taken: Numbered[] = [];
     for (const [key, bundle] of this.#bundles) {
@@ -109,13 +109,13 @@ export class WaitingRuns {
     this.#storing = [];
   }
 
-  /** After a failure: puts the rows back ahead of the waiting ones and makes all of them due for the next attempt. */
+  /** After a failure: puts the rows back before the waiting ones and makes all of them due for the next attempt. */
   putBack(nowMs: number): void {
     const all = this.#removeAll();
     for (const each of all) this.#add(each, nowMs - this.#blockMs);
   }
 
-  /** All that are neither stored nor kept, in order of taking; none waits any more. */
+  /** All that are neither stored nor journaled, in order of acceptance; none waits any longer. */
   remove(): readonly RunRow[] {
     return this.#removeAll()
       .filter(({ isKept }) => !isKept)
@@ -150,7 +150,7 @@ export class WaitingRuns {
     return this.length * 2 > this.#limits.record_queue || this.#bytes * 2 > this.#limits.record_queue_bytes;
   }
 
-  /** Of those that wait: what is being stored the store may have already. */
+  /** Only those that wait: the store may already have those that are being stored. */
   #dropOldest(): void {
     const [first] = this.#bundles;
     if (first === undefined) return;

@@ -55,7 +55,7 @@ export interface Recording {
   counts(): Promise<RecorderCounts>;
   /** Stores pending rows and continues with the current points of the site. */
   renew(): Promise<void>;
-  /** With `store`, pending rows are stored first; the rest stays in the journal or, on a shared site, in the spool. Returns the final counts. */
+  /** With `store`, pending rows are stored first; the rest stays in the journal, on a shared site in the spool. Returns final counts. */
   stop(store: boolean): Promise<RecorderCounts>;
 }
 

@@ -4,7 +4,7 @@ import type { Grant } from '../../rules/authority.ts';
 import type { OwnerSegment } from '../../rules/ownership.ts';
 import type { RuntimeDatabase } from './runtime-database.ts';
 
-/** A grant that ended by itself. */
+/** A grant that expired. */
 export interface EndedGrant {
   readonly grant: Grant;
   /** Wall milliseconds. */
@@ -23,7 +23,7 @@ export interface SegmentRow {
 
 export interface AuthorityStore {
   /**
-   * Durable when it resolves, over a loss of power too; the grants `gone` are removed with it. If the sync to the disk fails, the previous
+   * Durable when it resolves, also against power loss; the grants `gone` are removed with it. If the sync to the disk fails, the previous
    * grants are restored and the promise rejects.
    */
   put(grant: Grant, gone: readonly string[]): Promise<void>;
@@ -48,10 +48,10 @@ export function createAuthorityStore(database: RuntimeDatabase): AuthorityStore 
       return stored;
     });
     try {
-      // Somebody may rely on the actuator staying as it is, whatever happens next.
+      // Somebody may rely on the state of the actuator, whatever happens next.
       database.sync();
     } catch (error) {
-      // What was refused must not come into force when the engine starts again.
+      // A refused grant must not come into force at the next start of the engine.
       await database.transaction(async (transaction) => {
         await removeGrants(transaction, ids);
         if (before.length > 0) await transaction.insertInto('point_grant').values(before).execute();
@@ -80,7 +80,7 @@ async function removeGrants(transaction: Queries, ids: readonly string[]): Promi
   if (ids.length > 0) await transaction.deleteFrom('point_grant').where('id', 'in', ids).execute();
 }
 
-/** The state with which an engine starts: grants, and the open ownership segments. */
+/** The initial state of an engine: grants, and the open ownership segments. */
 export async function readAuthority(
   database: RuntimeDatabase,
 ): Promise<{ readonly grants: readonly Grant[]; readonly open: readonly SegmentRow[] }> {
@@ -94,7 +94,7 @@ export async function readAuthority(
   return { grants: rows.map(({ state }) => JSON.parse(state) as Grant), open };
 }
 
-/** Stores segments by point and beginning: one that is there takes its newest form. */
+/** Stores segments by point and start; the newest version replaces an existing one. */
 export async function putSegments(transaction: Queries, rows: readonly SegmentRow[]): Promise<void> {
   if (rows.length === 0) return;
   await transaction
@@ -113,7 +113,7 @@ export function segmentOf({ from_ms: fromMs, to_ms: toMs, state }: SegmentRow): 
   return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs };
 }
 
-/** Removes at most `rows` segments that ended before `wallMs`; returns how many. */
+/** Removes at most `rows` segments that ended before `wallMs`; returns their number. */
 export async function pruneSegments(database: RuntimeDatabase, wallMs: number, rows: number): Promise<number> {
   return database.transaction(async (transaction) => {
     const old = await transaction

@@ -1,15 +1,15 @@
 /**
- * A cache of rule reads, valid while the database is unchanged: pages ask for a rule or a list again and again. A database that
+ * A cache of rule reads, valid while the database is unchanged: pages request the same rule or list repeatedly. A database that
  * cannot tell at once whether it changed is not cached.
  */
 
-/** Characters of everything that is kept; what alone has more is not. */
+/** Maximum number of characters in the cache; a larger entry is not cached. */
 export const keptCharactersMax = 4_194_304;
 
 export class KeptReads<K, V> {
   readonly #version: () => number | null;
   readonly #charactersOf: (value: V) => number;
-  /** The one that was asked for last at the end. */
+  /** In order of last use, the latest at the end. */
   readonly #kept = new Map<K, V>();
   #characters = 0;
   #keptAt: number | null = null;
@@ -19,9 +19,9 @@ export class KeptReads<K, V> {
     this.#charactersOf = charactersOf;
   }
 
-  /** As `read` answers, or as it answered when nothing had changed since; null is never kept. */
+  /** The result of `read`, or its cached result if nothing has changed since; null is not cached. */
   async get<R extends V | null>(key: K, read: () => Promise<R>): Promise<R | V> {
-    // Before it is read: what changes in between is read again.
+    // Before the read: a change in between invalidates the entry.
     const version = this.#version();
     if (version !== this.#keptAt) this.#forget(version);
     const kept = this.#kept.get(key);

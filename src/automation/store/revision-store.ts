@@ -1,6 +1,6 @@
 /**
  * The revisions of rules [rules §1.4]. A revision is the rule's row as the change left it, copied inside the database in the
- * transaction of the change: documents do not travel twice.
+ * transaction of the change, so that documents are not transferred twice.
  */
 import { sql } from 'kysely';
 import { sha256Hex } from '../../base/digest.ts';
@@ -9,10 +9,10 @@ import type { RuleRow } from './rule-table.ts';
 
 /** Who changed a rule, how, and why. */
 export interface RuleAct {
-  /** As the audit calls it, such as `automation.rule.update`. */
+  /** The audit action, such as `automation.rule.update`. */
   readonly action: string;
   readonly author: { readonly kind: string; readonly id: string };
-  /** That of the audit records about the change. */
+  /** That of the audit events about the change. */
   readonly correlationId: string;
   readonly reason?: string | undefined;
   /** The revision whose document the change restored. */
@@ -26,7 +26,7 @@ interface RevisionHead {
   readonly enabled: boolean;
   readonly mode: RuleRow['mode'];
   readonly digest: string;
-  /** Null in the first revision of a rule from before revisions were kept, as are author and correlation id. */
+  /** Null in the first revision of a rule from before revisions existed, as are author and correlation id. */
   readonly action: string | null;
   readonly author: { readonly kind: string; readonly id: string } | null;
   readonly at: string;
@@ -37,17 +37,17 @@ interface RevisionHead {
 
 export interface RuleRevision {
   readonly head: RevisionHead;
-  /** The rule as it was then; of a deletion, as it was last. */
+  /** The rule at that revision; after a deletion, its last state. */
   readonly row: RuleRow;
 }
 
 export interface RevisionReader {
-  /** Newest first, those below `before`; empty for a rule that never was. */
+  /** Newest first, those below `before`; empty for an unknown rule. */
   page(ruleId: number, before: number | undefined, limit: number): Promise<RevisionHead[]>;
-  /** Null when the rule has no such revision; without a number the newest. */
+  /** Null if the rule has no such revision; without a number the newest. */
   get(ruleId: number, revision?: number): Promise<RuleRevision | null>;
   /**
-   * Numbers of the revisions among the newest `most` that run as this row does, the newest first: the same topology, trigger, priority,
+   * Numbers of those of the newest `most` revisions with the same logic as this row, newest first: the same topology, trigger, priority,
    * cooldown and mode. Names, labels, positions and tests make no difference.
    */
   runningAs(row: RuleRow, most: number): Promise<number[]>;
@@ -58,10 +58,10 @@ type RuleContent = Pick<
   'name' | 'description' | 'mode' | 'priority' | 'cooldown_ms' | 'trigger_config' | 'flow_json' | 'nodes_json' | 'tests'
 >;
 
-/** SHA-256 over what the rule is; whether it is enabled is left out. Documents count as the texts that are stored. */
+/** SHA-256 of the content of a rule without `enabled`. Documents count as the stored texts. */
 export function ruleDigest(rule: RuleContent): string {
   const { name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = rule;
-  // Members that came later count where they say something: digests of before stay what they were.
+  // Newer members count only if they are set, so that older digests stay valid.
   const mode = rule.mode === 'live' ? undefined : rule.mode;
   const tests = rule.tests ?? undefined;
   return sha256Hex(
@@ -69,7 +69,7 @@ export function ruleDigest(rule: RuleContent): string {
   );
 }
 
-/** Keeps the stored row of a rule, now at revision `storedAs`, as one of its revisions; `row` is that row with the number to keep it under. */
+/** Stores the current row of a rule, now at revision `storedAs`, as a revision; `row` is that row with the revision's number. */
 export async function keepRevision(
   transaction: Transaction,
   row: RuleRow,
@@ -133,7 +133,7 @@ export function revisionInsert(query: Database['query'], row: RuleRow, act: Rule
     );
 }
 
-/** The number of a rule's newest revision; null for a rule that never was. */
+/** The number of a rule's newest revision; null for an unknown rule. */
 export async function newestRevision(transaction: Transaction, ruleId: number): Promise<number | null> {
   const row = await transaction
     .selectFrom('rule_revision')
@@ -174,7 +174,7 @@ export function createRevisionReader(database: Database): RevisionReader {
       name,
       description,
       key: found.key,
-      // A revision is a content; what files do with the rule is not part of it.
+      // A revision is content; the ownership by files is not part of it.
       applied_revision: null,
       enabled: enabled !== 0,
       mode,
@@ -191,7 +191,7 @@ export function createRevisionReader(database: Database): RevisionReader {
       if (before !== undefined) query = query.where('revision', '<', before);
       const heads: RevisionHead[] = [];
       for (const row of await query.orderBy('revision', 'desc').limit(limit).execute()) {
-        // Only the first revision of a rule from before revisions were kept has none.
+        // Only the first revision of a rule from before revisions existed has none.
         const digest = row.digest ?? (await get(ruleId, row.revision))?.head.digest;
         if (digest !== undefined) heads.push(headOf(row, digest));
       }

@@ -1,6 +1,6 @@
 /**
- * The table of rule revisions in the site database (docs/formats), for each engine: each stored change of a rule as the row that it
- * left behind, append-only. Never edit a step that was released: add one.
+ * The table of rule revisions in the site database (docs/formats), for each engine: each stored change of a rule as the resulting
+ * row, append-only. Never edit a released step: add one.
  */
 import type { Generated } from 'kysely';
 import type { RuleMode } from '../engine-contract.ts';
@@ -29,9 +29,9 @@ interface RevisionsTable {
   created_at: string;
   /** When the change was stored. */
   updated_at: string;
-  /** NULL in rows that an upgrade made: it is computed when they are read. */
+  /** NULL in rows created by an upgrade: computed when they are read. */
   digest: string | null;
-  /** The audit's name of the change; NULL in rows that an upgrade made, as are the next four. */
+  /** The audit action of the change; NULL in rows created by an upgrade, as are the next four. */
   action: string | null;
   author_kind: string | null;
   author_id: string | null;
@@ -40,11 +40,11 @@ interface RevisionsTable {
   restored_from: number | null;
 }
 
-/** The columns of a rule that a revision keeps, in one order for both statements. */
+/** The columns of a rule in a revision, in one order for both statements. */
 const copied =
   'name, description, enabled, priority, cooldown_ms, trigger_config, flow_json, nodes_json, created_at, updated_at';
 
-/** Rules of before have their present state as their first kept revision. */
+/** Older rules have their current state as their first revision. */
 const present = `INSERT INTO rule_revision (rule_id, revision, ${copied}) SELECT id, revision, ${copied} FROM rules;`;
 
 export const revisionsInFile = `

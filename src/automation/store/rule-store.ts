@@ -1,6 +1,6 @@
 /**
- * The rules table [rules §1.1]. The one writer of `rules`. Every change raises the row's revision and keeps it [rules §1.4], so
- * (id, revision) names a content for good; ids are never used again [rules §1.1].
+ * The rules table [rules §1.1], and its only writer. Every change increments the row's revision and stores it [rules §1.4], so
+ * (id, revision) always identifies the same content; ids are never reused [rules §1.1].
  */
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
@@ -12,7 +12,7 @@ import { KeptReads } from './kept-reads.ts';
 import { keepRevision, newestRevision, type RuleAct, revisionInsert } from './revision-store.ts';
 import type { RuleRow } from './rule-table.ts';
 
-/** One rule in a list; its documents may be large and are not read. */
+/** One rule in a list, without its documents, which may be large. */
 export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'key' | 'enabled' | 'mode' | 'priority'>;
 
 export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>;
@@ -20,7 +20,7 @@ export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>
 interface RuleFilter {
   readonly enabled?: boolean | undefined;
   readonly mode?: RuleRow['mode'] | undefined;
-  /** Part of the name, description or key, upper and lower case alike. */
+  /** Part of the name, description or key, case-insensitive. */
   readonly search?: string | undefined;
 }
 
@@ -30,10 +30,10 @@ interface RuleList {
   readonly total: number;
 }
 
-/** New column values; absent ones stay. */
+/** New column values; absent ones do not change. */
 export interface RuleChanges {
   readonly name?: string;
-  /** Of a rule that has none; throws `invalid-input` when it has another, or another rule has this one. */
+  /** For a rule without a key; throws `invalid-input` if it has another one, or another rule has this one. */
   readonly key?: string;
   readonly description?: string | null;
   readonly priority?: number;
@@ -46,7 +46,7 @@ export interface RuleChanges {
   readonly mode?: RuleRow['mode'];
 }
 
-/** A rule that is to be stored, disabled unless its columns say otherwise; absent ones are as in a new rule. */
+/** A rule to be stored, disabled unless its columns say otherwise; absent columns have the defaults of a new rule. */
 export interface NewRule extends RuleChanges {
   readonly name: string;
 }
@@ -54,9 +54,9 @@ export interface NewRule extends RuleChanges {
 export interface RuleStore {
   list(filter: RuleFilter, page: number, pageSize: number): Promise<RuleList>;
   get(id: number): Promise<RuleRow | null>;
-  /** Throws `invalid-input` when there are as many rules as there may be. */
+  /** Throws `invalid-input` if the maximum number of rules is reached. */
   create(rule: NewRule, act: RuleAct): Promise<RuleRow>;
-  /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
+  /** Throws `not-found`, or `revision-conflict` if `expected` is given and is not the row's revision. */
   update(id: number, changes: RuleChanges, act: RuleAct, expected?: number): Promise<RuleUpdate>;
   /** As `update`; a rule that was deleted is stored again under its own id, disabled. */
   restore(id: number, content: NewRule, act: RuleAct, expected?: number): Promise<RuleRestored>;
@@ -65,20 +65,20 @@ export interface RuleStore {
   /** Rules with a key, by key. */
   keyed(): Promise<RuleRow[]>;
   /**
-   * Carries out a plan as a whole, or throws as `create`, `update` and `remove` do and changes nothing. Every rule that the plan
-   * names and does not delete is owned by its file from then on. Returns the rows as they are now, deleted ones as they were.
+   * Applies a plan as a whole, or throws as `create`, `update` and `remove` do and changes nothing. Every rule that the plan
+   * names and does not delete is owned by its file from then on. Returns the resulting rows, and deleted ones in their last state.
    */
   apply(steps: readonly PlanStep[], act: RuleAct): Promise<RuleRow[]>;
-  /** Which rules there are and in which revision, by what a reload compares and in what order it loads them. */
+  /** All rules with their revisions, as a reload compares them, in loading order. */
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
-  /** Names of rules; of those that are gone none. */
+  /** Names of rules; without deleted ones. */
   names(ids: readonly number[]): Promise<ReadonlyMap<number, string>>;
   /** Every row, by id, for export and import. */
   all(): Promise<RuleRow[]>;
 }
 
-/** The change of one rule in a plan; `revision` is the one that the plan was made for. */
+/** The change of one rule in a plan; `revision` is the one for which the plan was made. */
 export type PlanStep =
   | { readonly action: 'create'; readonly content: NewRule }
   | { readonly action: 'change'; readonly id: number; readonly revision: number; readonly content: RuleChanges }
@@ -90,14 +90,14 @@ export interface RuleUpdate {
 }
 
 interface RuleRestored {
-  /** Null when the rule had been deleted. */
+  /** Null if the rule had been deleted. */
   readonly before: RuleRow | null;
   readonly after: RuleRow;
 }
 
-/** Ids named in one question to the database. */
+/** Ids per query. */
 const idsPerQuery = 500;
-/** Added to the characters of each kept list. */
+/** Added to the characters of each cached list. */
 const listCharacters = 1000;
 /** Heads read in one turn of this thread. */
 const headsPerQuery = 1000;
@@ -268,7 +268,7 @@ export async function insertRule(
   return row;
 }
 
-/** All changed columns in one statement, with the revision they were decided on. */
+/** All changed columns in one statement, with the revision on which the change is based. */
 export async function updateRow(
   transaction: Transaction,
   id: number,
@@ -366,7 +366,7 @@ async function carryOut(
   }
 }
 
-/** Which revision a plan left is no content of the rule: it makes no revision. */
+/** The revision that a plan left is not content of the rule: it creates no revision. */
 async function owned(transaction: Transaction, row: RuleRow): Promise<RuleRow> {
   await transaction.updateTable('rules').set({ applied_revision: row.revision }).where('id', '=', row.id).execute();
   return { ...row, applied_revision: row.revision };

@@ -1,6 +1,6 @@
 /**
  * The table of rules in the site database (docs/formats), for each engine. Texts compare byte by byte in both (collation C), except
- * where a search looks at names. Never edit a step that was released: add one.
+ * in name searches. Never edit a released step: add one.
  */
 import type { Generated } from 'kysely';
 import type { EngineRule, RuleMode } from '../engine-contract.ts';
@@ -15,9 +15,9 @@ declare module '../../storage/database.ts' {
 export interface RuleRow extends EngineRule {
   readonly name: string;
   readonly description: string | null;
-  /** Its name in files [rules §12]; null without one, never changed once it is set. */
+  /** Its name in files [rules §12]; null without one, never changed once set. */
   readonly key: string | null;
-  /** The revision that a plan of files applied last; null for a rule that no file owns. */
+  /** The revision that the last plan of files left; null for a rule that no file owns. */
   readonly applied_revision: number | null;
   readonly flow_json: string | null;
   /** JSON of the tests of the rule [rules §11]; null when it has none. */
@@ -69,7 +69,7 @@ export const rulesInFile = `
 /** The columns that a reload compares, without the large texts between them. */
 export const ruleHeadsInFile = 'CREATE INDEX rules_heads ON rules (id, revision, enabled, priority)';
 
-/** A rule in shadow is run and recorded, and commands nothing [rules §1.6]; so do its revisions say. */
+/** A rule in shadow is run and recorded, and commands nothing [rules §1.6]; its revisions include the mode. */
 export const ruleModes = `
   ALTER TABLE rules ADD COLUMN mode text NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'shadow'));
   ALTER TABLE rule_revision ADD COLUMN mode text NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'shadow'));
@@ -81,7 +81,7 @@ export const ruleTestColumns = `
   ALTER TABLE rule_revision ADD COLUMN tests text;
 `;
 
-/** Rules that are kept as files have a key [rules §12]; their revisions keep it, so that a deleted rule comes back with it. */
+/** Rules in files have a key [rules §12]; their revisions include it, so that a restored rule has its key again. */
 const ruleKeyColumns = (wholeNumber: 'INTEGER' | 'bigint'): string => `
   ALTER TABLE rules ADD COLUMN "key" text;
   ALTER TABLE rules ADD COLUMN applied_revision ${wholeNumber};

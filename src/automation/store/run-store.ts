@@ -33,30 +33,30 @@ interface StoredBatch {
 
 export interface RunStore {
   /**
-   * All or nothing. Executions have happened and are stored in any case, once, however often they come; states and claims
-   * are those of the leader, and are left alone when that is another one by now.
+   * All or nothing. Executions have happened and are stored in any case, once, however often they are sent; states and claims
+   * are those of the leader, and are not stored if another process leads by now.
    */
   append(batch: StoredBatch): Promise<void>;
-  /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
+  /** Stores spooled executions; existing ones do not change. */
   restore(rows: readonly RunRow[]): Promise<void>;
   states(): Promise<StateRow[]>;
   claims(): Promise<ClaimRow[]>;
   /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
   pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
-  /** Removes at most `blocks` blocks all of whose runs started before `wallMs`; returns how many. */
+  /** Removes at most `blocks` blocks whose runs all started before `wallMs`; returns their number. */
   pruneBefore(wallMs: number, blocks: number): Promise<number>;
-  /** Removes at most `rows` segments of ownership that ended before `wallMs`; returns how many. */
+  /** Removes at most `rows` segments of ownership that ended before `wallMs`; returns their number. */
   pruneSegments(wallMs: number, rows: number): Promise<number>;
 }
 
 export interface RunReader {
-  /** Records of one rule as JSON texts, newest first, older than the execution `before` when it is given. */
+  /** Records of one rule as JSON texts, newest first, older than the execution `before` if given. */
   page(ruleId: number, before: string | undefined, limit: number): Promise<string[]>;
 }
 
-/** Rows of one INSERT: the database bounds the parameters of a statement. */
+/** Rows per INSERT: the database limits the parameters of a statement. */
 const rowsPerStatement = 100;
-/** Blocks read at once for a page. */
+/** Blocks per read of a page. */
 const blocksPerRead = 8;
 const blockColumns = ['rule_id', 'unchanged', 'first_id', 'last_id', 'packing', 'records'] as const;
 
@@ -113,7 +113,7 @@ export function createRunStore(database: RuntimeDatabase): RunStore {
   };
 }
 
-/** Whether there are executions or owners of points, which are removed when they are old enough. */
+/** Whether there are executions or owners of points, which retention removes. */
 export async function holdsRuns({ query }: RuntimeDatabase): Promise<boolean> {
   const block = await query.selectFrom('execution_block').select('seq').limit(1).executeTakeFirst();
   const owner = await query.selectFrom('point_owner').select('point').limit(1).executeTakeFirst();
@@ -123,8 +123,8 @@ export async function holdsRuns({ query }: RuntimeDatabase): Promise<boolean> {
 type Queries = RuntimeDatabase['query'];
 
 /**
- * Each run once: a transaction whose answer was lost is done again. Runs that were kept elsewhere come late, among those that are
- * there: blocks in whose time they lie are repacked with them, so that blocks stay disjoint.
+ * Each run once: a transaction whose answer was lost is repeated. Spooled runs arrive late, between existing
+ * ones: blocks that overlap them in time are repacked with them, so that blocks stay disjoint.
  */
 async function insertRuns(transaction: Queries, rows: readonly RunRow[]): Promise<void> {
   const groups = Map.groupBy(rows, ({ rule_id, unchanged }) => `${rule_id} ${unchanged}`);
@@ -170,7 +170,7 @@ async function overlapping(transaction: Queries, groups: readonly (readonly RunR
     .execute();
 }
 
-/** Of the block in which the limit falls only the newest runs stay. */
+/** Of the block at the limit, only the newest runs stay. */
 async function pruneBeyond(transaction: Queries, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
   const ofKind = transaction
     .selectFrom('execution_block')
@@ -219,7 +219,7 @@ export function createRunReader(database: RuntimeDatabase): RunReader {
   };
 }
 
-/** The newest runs of one kind, at least `limit` where there are as many; whatever became of the run at the cursor. */
+/** The newest runs of one kind, at least `limit` if there are as many, whether or not the run at the cursor still exists. */
 async function newestRuns(
   query: Queries,
   ruleId: number,

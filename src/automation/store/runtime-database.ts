@@ -1,5 +1,5 @@
 /**
- * The runtime database: history and rule state. A power cut may lose the last moments, never the order, and nothing that was synced.
+ * The runtime database: history and rule state. A power loss may cost the latest writes, never their order, and nothing that was synced.
  */
 import type { Transaction } from 'kysely';
 import { systemClock } from '../../base/clock.ts';
@@ -9,15 +9,15 @@ import { syncCommits } from '../../storage/sqlite.ts';
 import { type RuntimeTables, runtimeSchema } from './runtime-schema.ts';
 
 export interface RuntimeDatabase extends Handle<RuntimeTables> {
-  /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
+  /** Whether the epoch of this handle is still current, and stays so until the end of the transaction. */
   isCurrent(transaction: Transaction<RuntimeTables>): Promise<boolean>;
   /**
-   * Flushes what was committed to the disk; a server does so with each commit. Throws Fault `storage-unavailable` when that fails.
+   * Flushes commits to the disk; a server does so with each commit. Throws Fault `storage-unavailable` on failure.
    */
   sync(): void;
 }
 
-/** The history of a thousand rules grows in a thousand places of an index. */
+/** A thousand rules append at a thousand places of an index. */
 const pageBytes = 1024;
 
 export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {
@@ -33,7 +33,7 @@ export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): 
     },
     async isCurrent(transaction) {
       if (typeof place === 'string' || place.epoch === undefined) return true;
-      // Locked: the next holder's epoch begins after this transaction.
+      // Locked: the next leader's epoch begins after this transaction.
       const row = await transaction.selectFrom('engine_lease').select('epoch').forShare().executeTakeFirst();
       return row?.epoch === place.epoch;
     },

@@ -1,6 +1,6 @@
 /**
- * The runtime database (docs/formats): history and memory of the rules, written by the engine alone. On a server also the lease
- * and the mailbox of the processes (`src/cluster/`). Never edit a step that was released: add one.
+ * The runtime database (docs/formats): history and memory of the rules, written by the engine only. On a server also the lease
+ * and the mailbox of the processes (`src/cluster/`). Never edit a released step: add one.
  */
 import type { Generated } from 'kysely';
 import type { DatabaseSchema } from '../../storage/database.ts';
@@ -23,7 +23,7 @@ export interface RuntimeTables {
   point_claim: { point: string; state: string };
   /** Overrides and limits in force, by their id. */
   point_grant: { id: string; state: string };
-  /** Who held an action point from when to when; `to_ms` is NULL while it continues. */
+  /** The owner of an action point over time; `to_ms` is NULL while it continues. */
   point_owner: { point: string; from_ms: number; to_ms: number | null; state: string };
   /** PostgreSQL only: one row. */
   engine_lease: { epoch: number };
@@ -49,19 +49,19 @@ const fileSteps: readonly MigrationStep[] = [
     state TEXT NOT NULL
   ) STRICT;
   `,
-  // A page of a rule's history begins at an id, whether or not that run is still there.
+  // A page of a rule's history begins at an id, whether or not that run still exists.
   `
   DROP INDEX execution_of_rule;
   CREATE INDEX execution_of_rule ON execution (rule_id, execution_id);
   `,
-  // Priority holds and write budgets outlive a restart.
+  // Priority holds and write budgets survive a restart.
   `
   CREATE TABLE point_claim (
     point TEXT PRIMARY KEY,
     state TEXT NOT NULL
   ) STRICT;
   `,
-  // Runs of a rule are stored together: a row for each wrote fifty times what it held.
+  // Runs of a rule are stored together: with a row each, fifty times their size was written.
   `
   CREATE TABLE execution_block (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -139,7 +139,7 @@ const runtimeTables = `
   CREATE INDEX mail_recipient ON mail (recipient, id);
 `;
 
-/** Priority holds and write budgets outlive a restart and a takeover. */
+/** Priority holds and write budgets survive a restart and a takeover. */
 const pointClaims = `
   CREATE TABLE point_claim (
     point text COLLATE "C" PRIMARY KEY,
@@ -147,7 +147,7 @@ const pointClaims = `
   );
 `;
 
-/** A page of a rule's history begins at an id, whether or not that run is still there. */
+/** A page of a rule's history begins at an id, whether or not that run still exists. */
 const runtimePages = `
   DROP INDEX execution_of_rule;
   CREATE INDEX execution_of_rule ON execution (rule_id, execution_id);
