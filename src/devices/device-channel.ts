@@ -1,6 +1,6 @@
 /**
- * One channel of the device layer: its driver, what the driver reads and is commanded, and what is remembered of it. It is made of
- * the channel's settings and points; where those change, another one takes its place.
+ * One channel of the device layer: its driver, its readings and commands, and their counters. It is created for
+ * given settings and points; if those change, a new one replaces it.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -21,7 +21,7 @@ import { type RunningChannel, runChannel, type Seat } from './run-channel.ts';
 import { createSafeValues } from './safe-values.ts';
 import { type ChannelTrace, createTrace } from './trace.ts';
 
-/** Commands that the device took, that it refused or that got lost, and that were dropped before they were sent. */
+/** Commands that the device confirmed, that failed, and that were dropped before they were sent. */
 export interface CommandCounts {
   sent: number;
   failed: number;
@@ -30,7 +30,7 @@ export interface CommandCounts {
 
 /** The traffic of one channel since its start. */
 export interface ChannelTraffic extends CommandCounts {
-  /** Values read, and values that could not be. */
+  /** Values read, and failed reads. */
   read: number;
   unread: number;
   /** Wall milliseconds of the newest value read; null before the first. */
@@ -58,15 +58,15 @@ export interface ChannelSurroundings {
   readonly limits: DeviceLimits;
   readonly materials: DriverMaterials;
   readonly taker: CommandTaker;
-  /** Runs the driver's work so that an error in a later callback is known to be of this channel. */
+  /** Runs the driver's work so that an error in a later callback is attributed to this channel. */
   readonly isolated: (work: () => void) => void;
 }
 
 /** The parts of a channel. */
 export interface ChannelIdentity {
-  /** Place in the tables. */
+  /** Position in the tables. */
   readonly position: number;
-  /** One that is made later has another. */
+  /** Serial number; a successor has another one. */
   readonly serial: number;
   readonly channel: Channel;
   /** The channel's own. */
@@ -78,15 +78,15 @@ export interface DeviceChannel extends ChannelIdentity, Pick<RunningChannel, 'st
   errors(): readonly PointError[];
   texts(): readonly PointText[];
   trace(): ChannelTrace;
-  /** Wakes the driver where a safe value is due. */
+  /** Wakes the driver when a safe value is due. */
   hold(): void;
-  /** Closes the driver; nothing of it touches a table any more once this resolves. */
+  /** Closes the driver; once this resolves, it no longer accesses the tables. */
   stop(): Promise<void>;
-  /** After the stop: nothing of its points can be commanded, and nothing is known of them but of those that stay as they are. */
+  /** After the stop: its points reject commands and have no values, except those that stay as they are. */
   clear(staying: readonly SitePoint[]): void;
 }
 
-/** It reads nothing before `start`. */
+/** Reads nothing before `start`. */
 export function deviceChannel(identity: ChannelIdentity, surroundings: ChannelSurroundings): DeviceChannel {
   return new OpenChannel(identity, surroundings);
 }
@@ -107,7 +107,7 @@ class OpenChannel implements DeviceChannel {
   #lastReadMs: number | null = null;
   readonly #errors = new Map<number, PointError>();
   readonly #texts = new Map<number, string>();
-  /** After it, the driver must not touch the tables of the next one. */
+  /** Afterwards the driver must not touch the tables of its successor. */
   #stopped = false;
 
   constructor({ position, serial, channel, points }: ChannelIdentity, around: ChannelSurroundings) {
@@ -242,7 +242,7 @@ class OpenChannel implements DeviceChannel {
       this.#safe.unwritten(index);
       this.#errors.set(index, { index, ...failure, atMs: clock.wallMs() });
     }
-    // Last: another thread that reads a failed result finds its error.
+    // Last, so that a thread that reads a failed result finds its error.
     if (serial !== 0) taker.report(index, serial, failure === null);
   }
 
@@ -267,11 +267,11 @@ interface Wiring {
   readonly forget: DriverContext['forget'];
   readonly answered: DriverContext['answered'];
   readonly exchanged: DriverContext['exchanged'];
-  /** The text of a point; null when it has none now. */
+  /** The text of a point; null if it has none now. */
   readonly says: (index: number, text: string | null) => void;
 }
 
-/** The one place where raw and engineering values meet: engineering = raw * scale + offset. */
+/** The only conversion between raw and engineering values: engineering = raw * scale + offset. */
 function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext {
   const byIndex = new Map(points.map((point) => [point.index, point]));
   const writable = points.filter((point) => point.writable);
@@ -280,7 +280,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     if (point === undefined) throw new Error(`point ${index} is of another channel`);
     return point;
   };
-  // Starts behind the point that was served last, so that a busy point cannot starve the others of its channel.
+  // Starts after the point that was served last, so that a busy point cannot starve the others of its channel.
   let next = 0;
   return {
     points,
@@ -316,7 +316,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
   };
 }
 
-/** A reading that says "not available", or lies outside its measurement point's range, is bad [points §2]. */
+/** A reading that means "not available", or lies outside its measurement point's range, is bad [points §2]. */
 function judged(reading: RawReading, value: number, point: SitePoint): QualityCode {
   if (reading.quality !== quality.good && reading.quality !== quality.uncertain) return reading.quality;
   if (point.invalid.includes(reading.raw)) return quality.invalid;

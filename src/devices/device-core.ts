@@ -1,6 +1,6 @@
 /**
- * The device layer's own work, the same in its thread and in-process: one channel beside the other, none of which another one's
- * faults reach [points §3].
+ * The device layer, the same in its thread and in-process: independent channels, so that a fault of one does not affect
+ * another [points §3].
  */
 import type { Clock } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
@@ -37,19 +37,19 @@ interface DeviceCore {
   traffic(): readonly ChannelTraffic[];
   errors(): readonly PointError[];
   texts(): readonly PointText[];
-  /** Null where the channel's driver keeps no trace. */
+  /** Null if the channel's driver keeps no trace. */
   trace(channel: number): ChannelTrace | null;
-  /** Null where the channel cannot be looked through now; undefined where its driver never can. */
+  /** Null if the channel cannot be scanned now; undefined if its driver cannot scan. */
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
-  /** Goes on with a changed site: channels whose settings and points are the same are not touched. */
+  /** Continues with a changed site: channels with the same settings and points are not affected. */
   adopt(site: Site, materials: DriverMaterials): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A core that has not begun: it holds no connection and touches no table until `connect`. */
+/** A core that has not started: it opens no connection and uses no table until `connect`. */
 export interface IdleDeviceCore extends DeviceCore {
   connect(): void;
-  /** A driver failed of an error that it did not catch: its channel, by its serial number, starts again; the others continue. */
+  /** A driver failed with an uncaught error: its channel, by serial number, restarts; the others continue. */
   failed(serial: number, error: unknown): void;
 }
 
@@ -79,7 +79,7 @@ export function idleDeviceCore(
   };
 }
 
-/** The values of a virtual channel are nowhere but in the live table. */
+/** The values of a virtual channel exist only in the live table. */
 function holdsValues(channel: Channel | undefined): boolean {
   return channel?.driver === 'virtual';
 }
@@ -88,7 +88,7 @@ function partition<T>(list: readonly T[], isFirst: (each: T) => boolean): readon
   return [list.filter(isFirst), list.filter((each) => !isFirst(each))];
 }
 
-/** How often hold times are looked at, in milliseconds. */
+/** Interval of the check of hold times, in milliseconds. */
 const holdCheckMs = 250;
 
 class RunningCore implements DeviceCore {
@@ -131,11 +131,11 @@ class RunningCore implements DeviceCore {
       const open = before[position];
       return open !== undefined && sameData({ channel: open.channel, points: open.points }, parts) ? open : undefined;
     });
-    // All that go have gone before one comes: a point may have moved from one to another.
+    // All removals come before the additions: a point may have moved between channels.
     const gone = before.filter((open, position) => kept[position] !== open);
     const [holding, others] = partition(gone, ({ channel }) => holdsValues(channel));
     await Promise.all(others.map((open) => open.stop()));
-    // Last, and at once: nothing of these is to be read again.
+    // Last, and at once: these must not be read again.
     await Promise.all(holding.map((open) => open.stop()));
     if (this.#stopped) return;
     for (const open of others) open.clear([]);

@@ -1,5 +1,5 @@
 /**
- * The device layer as the main thread sees it (ARCHITECTURE.md, "Threads"): it runs apart from the rule engine and may die. Each
+ * The main thread's side of the device layer (ARCHITECTURE.md, "Threads"): it runs apart from the rule engine and may crash. Each
  * start is a new generation: live values are unavailable until read again and commands in flight are dropped [points §4.2].
  */
 import { Worker } from 'node:worker_threads';
@@ -19,7 +19,7 @@ import { type MaterialSources, readMaterials } from './materials.ts';
 import type { OpenWire } from './modbus/modbus-client.ts';
 import type { ChannelTrace } from './trace.ts';
 
-/** `refusing`: the device answers, but refuses what it is asked; commands are accepted and fail. */
+/** `refusing`: the device answers, but refuses the requests; commands are accepted and fail. */
 export type ChannelState = 'online' | 'refusing' | 'offline';
 
 function stateOf(memory: PointMemory, channel: number): ChannelState {
@@ -28,23 +28,23 @@ function stateOf(memory: PointMemory, channel: number): ChannelState {
 }
 
 export interface DeviceLayer {
-  /** Begins to read the devices, where it was started idle. */
+  /** Starts to read the devices, if it was started idle. */
   connect(): void;
   generation(): number;
-  /** A device thread lives; after a death false until the next one was started. */
+  /** True while a device thread runs; after a crash false until the next one has started. */
   up(): boolean;
   channels(): { readonly id: string; readonly driver: string; readonly state: ChannelState }[];
   /** Of all channels together. */
   counts(): Promise<CommandCounts>;
-  /** In the order of the site's channels; empty while no device thread lives. */
+  /** In the order of the site's channels; empty while no device thread runs. */
   traffic(): Promise<readonly ChannelTraffic[]>;
   /** The latest error of each point since the device layer started. */
   errors(): Promise<readonly PointError[]>;
   /** The latest values of text points. */
   texts(): Promise<readonly PointText[]>;
-  /** By position of the channel; null while no device thread lives. */
+  /** By position of the channel; null while no device thread runs. */
   trace(channel: number): Promise<ChannelTrace | null>;
-  /** Looks through a device, between its polls: null where that cannot be done now, undefined where its driver never can. */
+  /** Scans a device between its polls: null if that is not possible now, undefined if its driver cannot scan. */
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   /**
    * Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. The returned
@@ -54,9 +54,9 @@ export interface DeviceLayer {
   prepare(site: Site): () => Promise<void>;
   /** Ends the device thread at once and starts another one, as after a crash. */
   restart(): Promise<void>;
-  /** Ends the device thread and starts none: everything becomes unavailable. */
+  /** Ends the device thread without a successor: everything becomes unavailable. */
   terminate(): Promise<void>;
-  /** Lets drivers close in order. */
+  /** Lets drivers disconnect cleanly. */
   stop(): Promise<void>;
 }
 
@@ -67,11 +67,11 @@ export interface DeviceLayerParts extends MaterialSources {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly limits: DeviceLimits;
-  /** True: no device is touched before `connect`. */
+  /** True: no connection is opened before `connect`. */
   readonly idle?: boolean;
   /** True: in this thread, for tests. */
   readonly inProcess?: boolean;
-  /** In a simulation, in this thread: what Modbus channels run over instead of TCP. */
+  /** In a simulation, in this thread: the transport of Modbus channels instead of TCP. */
   readonly modbusWire?: OpenWire;
 }
 
@@ -89,7 +89,7 @@ interface Instance {
   onDeath(listener: (reason: string) => void): void;
 }
 
-/** Throws an Error with one line for the operator when a channel cannot be started at all. */
+/** Throws an Error with one line for the operator if a channel cannot be started at all. */
 export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   return new RestartedLayer(parts);
 }
@@ -184,7 +184,7 @@ class RestartedLayer implements DeviceLayer {
         await adopting?.adopt(site, materials);
       } catch (error) {
         if (this.#ended || this.#instance !== adopting) return;
-        // One that does not continue with the new site must not continue with the old one.
+        // A thread that fails to switch to the new site must not continue with the old one.
         this.#log.error('the device layer did not apply the changed site; restarting it', { reason: String(error) });
         await this.restart();
       }
@@ -229,7 +229,7 @@ class RestartedLayer implements DeviceLayer {
     const startedMs = this.#clock.monotonicMs();
     started.onDeath((reason) => {
       if (this.#ended || this.#instance !== started) return;
-      // One that lived for long did not die of how it was started.
+      // A long uptime means the start was fine: reset the backoff.
       if (this.#clock.monotonicMs() - startedMs > this.#limits.restart_max_ms)
         this.#restartDelayMs = this.#limits.restart_delay_ms;
       this.#instance = undefined;
@@ -245,7 +245,7 @@ class RestartedLayer implements DeviceLayer {
       try {
         this.#begin();
       } catch (error) {
-        // There is no thread that could die: too many of them, or no memory for one more.
+        // The thread could not be created: too many threads, or too little memory.
         this.#beginLater('the device layer has no thread; it is tried again', { reason: String(error) });
       }
     });
@@ -299,7 +299,7 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
   };
 }
 
-/** In this thread; "killed" it stops without being asked anything. */
+/** In this thread; "killed", it stops without cleanup. */
 function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
   const core = idleDeviceCore(setup, clock, log);
   return {

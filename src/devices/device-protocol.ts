@@ -6,7 +6,7 @@ import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { ChannelTrace } from './trace.ts';
 
 export type DeviceMethods = {
-  /** Begins to read the devices, where that has not begun. */
+  /** Starts to read the devices, if that has not started. */
   readonly connect: (argument: null) => null;
   readonly traffic: (argument: null) => readonly ChannelTraffic[];
   readonly errors: (argument: null) => readonly PointError[];
@@ -16,7 +16,7 @@ export type DeviceMethods = {
     readonly channel: number;
     readonly question: ScanQuestion;
   }) => ScanAnswer | null | undefined;
-  /** Goes on with a changed site. */
+  /** Continues with a changed site. */
   readonly adopt: (argument: { readonly site: Site; readonly materials: DriverMaterials }) => null;
   readonly stop: (argument: null) => null;
 };

@@ -13,7 +13,7 @@ if (port === null) throw new Error('the device thread is started by the device l
 trimHeapLater();
 const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
 const log = createLog(logLevel, { thread: 'devices' });
-// A fault of one channel never reaches another [points §3]; one that is of no channel ends the thread.
+// A fault of one channel never affects another [points §3]; one outside all channels ends the thread.
 const isolated = isolateWork<number>((serial, error) => core.failed(serial, error));
 const core = idleDeviceCore(setup, systemClock, log, isolated);
 if (connects) core.connect();

@@ -6,20 +6,20 @@ import type { QualityCode } from '../site/quality.ts';
 import type { SitePoint } from '../site/site.ts';
 import type { DeviceLimits } from './limits.ts';
 
-/** A value as the device has it, before scale and offset. */
+/** The device's value, before scale and offset. */
 export interface RawReading {
   readonly index: number;
   readonly raw: number;
   readonly quality: QualityCode;
-  /** A power of ten that the device itself gives: the value is raw × 10^exponent; 0 when absent. */
+  /** A power of ten from the device itself: the value is raw × 10^exponent; 0 if absent. */
   readonly exponent?: number;
-  /** Of a point that holds text: as a number it is bad. */
+  /** For a point that holds text; as a number it is bad. */
   readonly text?: string;
 }
 
 /** One request and its answer, for commissioning. */
 export interface DeviceExchange {
-  /** Wall milliseconds of the answer, and how long it took. */
+  /** Wall milliseconds of the answer, and its duration. */
   readonly atMs: number;
   readonly durationMs: number;
   readonly request: string;
@@ -37,14 +37,14 @@ export interface ScanQuestion {
 }
 
 export interface ScanAnswer {
-  /** Registers, or bits, that answered, and what they held. */
+  /** Registers, or bits, that answered, and their values. */
   readonly registers: readonly {
     readonly unit: number;
     readonly table: string;
     readonly register: number;
     readonly words: readonly number[];
   }[];
-  /** Of a device that describes itself. */
+  /** For a device that describes itself. */
   readonly models: readonly {
     readonly model: number;
     readonly name: string | null;
@@ -58,9 +58,9 @@ export interface ScanAnswer {
   }[];
 }
 
-/** Why a device did not do what it was asked: the exception of the device, or what happened to the connection. */
+/** The reason of a failed request: the exception of the device, or the state of the connection. */
 export interface DriverFailure {
-  /** `ignored`: a message came and does not count; that is over with the next one that does. */
+  /** `ignored`: a message arrived and was not used; cleared by the next usable one. */
   readonly code: 'refused' | 'no-answer' | 'not-encodable' | 'unreadable' | 'ignored';
   readonly message: string;
 }
@@ -72,17 +72,17 @@ export interface DriverContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: DeviceLimits;
-  /** What was read at one moment; scaled and published together. */
+  /** Values read at one moment; scaled and published together. */
   publish(readings: readonly RawReading[]): void;
   /** These points could not be read: they are bad, and have this as their last error. */
   readFailed(indexes: readonly number[], failure: DriverFailure): void;
-  /** The connection is gone: all points are bad until they are read again. */
+  /** The connection is lost: all points are bad until they are read again. */
   forget(): void;
-  /** Says whether commands can be taken now; offline channels refuse them at the slot. */
+  /** Reports whether commands can be sent now; offline channels reject them. */
   setOnline(online: boolean): void;
-  /** The next command for this channel, raw, or null. Asked for only when it can be sent at once: nothing is queued. */
+  /** The next command for this channel, raw, or null. Called only when it can be sent at once: nothing is queued. */
   nextCommand(): TakenCommand | null;
-  /** How a taken command ended: confirmed by the device, or not. */
+  /** The result of a command that was sent: confirmed by the device, or not. */
   commandDone(command: TakenCommand, failure: DriverFailure | null): void;
   /** For `channels trace`. */
   exchanged(exchange: DeviceExchange): void;
@@ -94,7 +94,7 @@ export interface Driver {
   start(): void;
   /** A command may be waiting. */
   wake(): void;
-  /** Reads what a device has, beside the polls; null when the connection ended. Absent where a driver cannot look. */
+  /** Scans a device, between the polls; null if the connection ended. Absent if a driver cannot scan. */
   scan?(question: ScanQuestion): Promise<ScanAnswer | null>;
   stop(): Promise<void>;
 }

@@ -1,8 +1,8 @@
-/** Faults that repeat at every poll: the first is logged, the others are counted until it works again. */
+/** Faults that repeat at every poll: the first is logged, the others are counted until the next success. */
 import type { Log } from '../base/log.ts';
 
 export interface FaultLog {
-  /** `place` names what failed; a fault with the same words at the same place is a repetition. */
+  /** `place` identifies what failed; the same message at the same place is a repetition. */
   failed(place: string, what: string, details: Readonly<Record<string, unknown>>): void;
   worked(place: string): void;
 }

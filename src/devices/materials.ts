@@ -1,6 +1,6 @@
 /**
- * The files next to site.yaml [points §1]: device templates and SunSpec models; and what drivers need: measured series, secrets of
- * the environment, certificates. Read once at start, so that a missing file or variable stops the start with one line and not a channel in the night.
+ * Files next to site.yaml [points §1]: device templates and SunSpec models; and inputs of drivers: measured series, secrets from
+ * the environment, certificates. Read once at start, so that a missing file or variable stops the start, and not a channel at night.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,15 +1,15 @@
 /**
- * When a device that answers refuses what it is asked [points §5]: every read, or every command, for
- * `refusing_after_ms`. Such a channel is online, and yet nothing that is commanded happens.
+ * Detects that a reachable device refuses its requests [points §5]: every read, or every command, for
+ * `refusing_after_ms`. Such a channel is online, but commands have no effect.
  */
 
 export interface Refusals {
-  /** Takes one answer and says whether the device refuses now. */
+  /** Takes one answer and returns whether the device refuses now. */
   answered(what: 'read' | 'write', refused: boolean, nowMs: number): boolean;
 }
 
 export function watchRefusals(refusingAfterMs: number): Refusals {
-  /** When each kind was refused first since it last succeeded; and whether that lasts long enough. */
+  /** Time of the first refusal of each kind since its last success, and whether it has lasted long enough. */
   const since: { read?: number; write?: number } = {};
   const refusing = { read: false, write: false };
   return {

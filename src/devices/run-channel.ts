@@ -1,13 +1,13 @@
 /**
- * One channel's driver, kept apart from those of all others [points §3]: a driver that fails of an error which it did not
- * catch is left behind and another one is started in its place, after a pause that grows while it keeps failing.
+ * One channel's driver, isolated from all others [points §3]: after an uncaught error, a driver
+ * is abandoned and replaced after a backoff.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Driver, ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 
-/** The place of one driver. Once it has left, nothing that it still does reaches the tables. */
+/** The slot of one driver. After it has been released, the driver can no longer access the tables. */
 export interface Seat {
   left: boolean;
 }
@@ -16,10 +16,10 @@ export interface ChannelParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Pick<DeviceLimits, 'reconnect_min_ms' | 'reconnect_max_ms'>;
-  /** Runs the driver's work so that an error in a later callback is known to be of this channel. */
+  /** Runs the driver's work so that an error in a later callback is attributed to this channel. */
   readonly isolated: (work: () => void) => void;
   readonly start: (seat: Seat) => Driver;
-  /** No driver runs: nothing is known of the channel's points, and nothing can be commanded. */
+  /** No driver runs: the channel's points have no values, and reject commands. */
   readonly lost: () => void;
 }
 
@@ -27,7 +27,7 @@ export interface RunningChannel {
   start(): void;
   wake(): void;
   failed(error: unknown): void;
-  /** Undefined where its driver cannot look, null where it cannot look now. */
+  /** Undefined if its driver cannot scan, null if it cannot scan now. */
   scan(question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   stop(): Promise<void>;
 }

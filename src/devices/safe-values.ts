@@ -1,5 +1,5 @@
 /**
- * Safe values [points §4.4]: what the device layer writes of itself at points whose commands stayed away for their hold time.
+ * Safe values [points §4.4]: the device layer itself writes them to points that received no command for their hold time.
  */
 import type { Clock } from '../base/clock.ts';
 import type { TakenCommand } from '../points/command-slots.ts';
@@ -10,7 +10,7 @@ export interface SafeValues {
   commanded(index: number): void;
   /** The device may not have the safe value: it is written again when it is due. */
   unwritten(index: number): void;
-  /** The safe value of a point whose commands stayed away for its hold time; once until the next command. */
+  /** The safe value of a point that received no command for its hold time; once until the next command. */
   due(index: number): TakenCommand | null;
   anyDue(): boolean;
 }
@@ -45,7 +45,7 @@ export function createSafeValues(points: readonly SitePoint[], memory: PointMemo
       if (hold === undefined || !isDue(hold)) return null;
       hold.written = true;
       Atomics.add(memory.safeWrites, index, 1);
-      // Limits hold for the safe value too [points §7.2].
+      // Limits also apply to the safe value [points §7.2].
       const [low, high] = [memory.limitLow[index] ?? hold.safeValue, memory.limitHigh[index] ?? hold.safeValue];
       return { index, value: Math.min(Math.max(hold.safeValue, low), high), serial: 0 };
     },

@@ -1,4 +1,4 @@
-/** The registry of drivers: one line for each name of the grammar of site.yaml. */
+/** The registry of drivers: one line for each driver name in site.yaml. */
 import type { Channel, DriverName } from '../../site/protocol/index.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import type { OpenWire } from '../modbus/modbus-client.ts';
@@ -12,7 +12,7 @@ import { createVirtualDriver } from './virtual.ts';
 export interface DriverMaterials {
   readonly simulated: ReadonlyMap<string, SimulatedOptions>;
   readonly mqtt: ReadonlyMap<string, MqttCredentials>;
-  /** In a simulation: what the Modbus channels run over instead of TCP. */
+  /** In a simulation: the transport of Modbus channels instead of TCP. */
   readonly modbusWire?: OpenWire;
 }
 
@@ -38,7 +38,7 @@ function ofChannel<T>(materials: ReadonlyMap<string, T>, id: string): T {
 }
 
 export function createDriver(channel: Channel, context: DriverContext, materials: DriverMaterials): Driver {
-  // A channel's driver name picks the one function that takes this kind of channel.
+  // A channel's driver name selects the function for this type of channel.
   const create = drivers[channel.driver] as Create<DriverName>;
   return create(channel, context, materials);
 }

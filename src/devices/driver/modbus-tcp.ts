@@ -1,4 +1,4 @@
-/** Driver `modbus-tcp` [points §3.1]: points are where site.yaml says. */
+/** Driver `modbus-tcp` [points §3.1]: site.yaml gives the addresses of the points. */
 import { modbusAddressOf } from '../../site/address.ts';
 import type { ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
 import type { Driver, DriverContext } from '../driver.ts';

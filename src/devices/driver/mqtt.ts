@@ -1,7 +1,7 @@
 /**
  * Driver `mqtt` [points §3.2]: measurements by subscription, commands by QoS 1 publish. Clean sessions, nothing
- * retained and no offline queue: each connection is a client of its own, so that what was not confirmed on one is never
- * sent again on the next. A connection whose state is unknown is ended, and what it had read becomes bad.
+ * retained and no offline queue: each connection has its own client, so that unconfirmed commands of one are never
+ * sent again on the next. A connection in an unknown state is closed, and its readings become bad.
  */
 import type { MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
@@ -46,7 +46,7 @@ type GivenPresence = Partial<Presence> & Pick<Presence, 'topic'>;
 const withWords = (given: GivenPresence | undefined): Presence | undefined =>
   given === undefined ? undefined : { ...presenceWords, ...given };
 
-/** Seconds between signs of life; a broker that misses one and a half of them counts as gone. */
+/** Keepalive interval in seconds; the connection is closed after one and a half of it without an answer. */
 const defaultKeepAliveSeconds = 15;
 class MqttDriver implements Driver {
   readonly #channel: MqttChannel;
@@ -56,7 +56,7 @@ class MqttDriver implements Driver {
   readonly #actions: ReadonlyMap<number, Place>;
   /** Measurement points, by topic. */
   readonly #subscriptions: ReadonlyMap<string, readonly Place[]>;
-  /** Points by the topic that says whether their device is there. */
+  /** Points by the availability topic of their device. */
   readonly #presences: ReadonlyMap<string, readonly Place[]>;
   /** The latest message of each of these topics on this connection. */
   readonly #said = new Map<string, string>();
@@ -111,7 +111,7 @@ class MqttDriver implements Driver {
     this.#context.setOnline(false);
     const client = this.#client;
     this.#client = undefined;
-    // A goodbye in order: the broker does not send the will then, so the status is said by hand.
+    // After a clean disconnect the broker does not send the will, so the status is published here.
     const status = withWords(this.#channel.status);
     if (client?.connected === true && status !== undefined)
       await client.publishAsync(status.topic, status.offline, { qos: 1, retain: true }).catch(() => undefined);
@@ -137,7 +137,7 @@ class MqttDriver implements Driver {
       clean: true,
       keepalive: this.#channel.keep_alive_s ?? defaultKeepAliveSeconds,
       connectTimeout: limits.mqtt_timeout_ms,
-      // This driver connects again itself, with a client that remembers nothing.
+      // This driver reconnects itself, with a new client without state.
       reconnectPeriod: 0,
       resubscribe: false,
       queueQoSZero: false,
@@ -149,7 +149,7 @@ class MqttDriver implements Driver {
     client.on('message', (topic, payload, packet) => {
       if (this.#client === client) this.#received(topic, payload, packet.retain);
     });
-    // After a packet that it cannot parse the library hears nothing more: the connection is of no use.
+    // After a packet that it cannot parse, the library receives nothing more: the connection is useless.
     client.on('error', (error) => {
       log.warn('channel failed', { reason: error.message });
       client.stream.destroy();
@@ -163,7 +163,7 @@ class MqttDriver implements Driver {
       const deadline = this.#deadline(client, 'the broker did not answer the subscription');
       const answer = await subscribed(client, topics);
       deadline.cancel();
-      // Points of a refused topic stay unavailable; the others are worth having.
+      // Points of a refused topic stay unavailable; the others are still useful.
       if (answer.refused.length > 0)
         this.#context.log.error('the broker refuses subscriptions', { topics: answer.refused });
       if (!answer.answered) {
@@ -208,7 +208,7 @@ class MqttDriver implements Driver {
     return [];
   }
 
-  /** A device says whether it is there; while it is not, what it said before counts no more. */
+  /** The availability of a device; while it is offline, its earlier messages no longer count. */
   #heard(topic: string, payload: Buffer): void {
     const watching = this.#presences.get(topic);
     if (watching === undefined) return;
@@ -217,12 +217,12 @@ class MqttDriver implements Driver {
     this.#unread(gone, 'no-answer', absent);
   }
 
-  /** Until it said so, a device that says whether it is there is not. */
+  /** A device with an availability topic is offline until it reports otherwise. */
   #isThere({ availability }: Place): boolean {
     return availability === undefined || this.#said.get(availability.topic) === availability.online;
   }
 
-  /** The broker confirms or the connection ends: a command never waits for the next one. */
+  /** The broker confirms, or the connection ends: a command never waits for the next connection. */
   #send(client: MqttClient, command: TakenCommand): void {
     const place = this.#actions.get(command.index);
     if (place === undefined) throw new Error('a command for a point of another channel');
@@ -280,7 +280,7 @@ class MqttDriver implements Driver {
 const absent = 'the device is offline (availability topic)';
 const tooOld = 'only a retained message has come, of unknown age; `retained: accept` in the address takes it';
 
-/** The bit of a SUBACK code that says no. */
+/** The failure bit of a SUBACK code. */
 const refusedBit = 0x80;
 
 function subscribed(
@@ -305,7 +305,7 @@ function noValue({ payload, path, map }: Place): string {
   return payload === 'json' ? `the payload has no ${wanted} at ${path}` : `the payload is not a ${wanted}`;
 }
 
-/** Only the members that are there: the library takes an absent one for a setting. */
+/** Only defined members: the library treats an undefined one as a setting. */
 export function credentialOptions(credentials: MqttCredentials): { [Name in keyof MqttCredentials]?: string } {
   return Object.fromEntries(Object.entries(credentials).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 /**
- * Driver `simulated` [points §3.3]: the plant model stepped in real time, times `speed`. Its state is kept in a file
- * so that a second start continues where the first one stopped.
+ * Driver `simulated` [points §3.3]: the plant model, stepped in real time, times `speed`. Its state is stored in a file
+ * so that the next start continues where this one stopped.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Timer } from '../../base/clock.ts';
@@ -23,11 +23,11 @@ export interface SimulatedOptions {
   readonly pv: ReplaySeries;
   /** Null: the plant has no pyranometer. */
   readonly irradiance: ReplaySeries | null;
-  /** Where the state is kept. */
+  /** File of the state. */
   readonly stateFile: string;
 }
 
-/** How often the state is written, in milliseconds. */
+/** Interval at which the state is written, in milliseconds. */
 const saveIntervalMs = 10_000;
 
 export function createSimulatedDriver(
@@ -96,7 +96,7 @@ class SimulatedDriver implements Driver {
     try {
       savePlant(this.#options.stateFile, this.#state);
     } catch (error) {
-      // A full disk costs the plant its memory, not its life.
+      // A full disk costs the plant its stored state, but does not stop it.
       this.#context.log.warn('cannot store the plant state', {
         reason: error instanceof Error ? error.message : 'unknown',
       });
@@ -105,7 +105,7 @@ class SimulatedDriver implements Driver {
 
   #advance(): void {
     const nowMs = this.#clock.monotonicMs();
-    // Simulated wall time: true pace from the start's hour, times the speed; a wall clock that jumps is not followed.
+    // Simulated wall time: advances from the start's hour at `speed`; jumps of the wall clock are ignored.
     const simulatedMs = this.#startWallMs + (nowMs - this.#startMs) * this.#channel.speed;
     const next = stepPlant(
       this.#state,
@@ -151,7 +151,7 @@ function savePlant(file: string, state: PlantState): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Null when there is none yet, or when it is not one of ours: the plant is only a simulation and starts afresh. */
+/** Null if there is no state or it is invalid: the plant is only a simulation and starts from scratch. */
 function storedPlant(file: string, settings: SimulatedChannel): PlantState | null {
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));

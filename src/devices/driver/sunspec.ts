@@ -1,4 +1,4 @@
-/** Driver `sunspec` [points §3.4]: Modbus whose points are found by name, in the models that the device has. */
+/** Driver `sunspec` [points §3.4]: Modbus whose points are found by name, in the models of the device. */
 import { sunSpecAddressOf } from '../../site/address.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import type { SunSpecChannel } from '../../site/protocol/sunspec.ts';
@@ -17,7 +17,7 @@ export function createSunSpecDriver(channel: SunSpecChannel, context: DriverCont
   const settings = { ...sunSpecDefaults, ...channel };
   const known = modelsWith(channel.models);
   const { unit_id: unit, poll_interval_ms: pollIntervalMs } = settings;
-  // A device may say nothing where it has no registers: the next connection begins with the next place.
+  // A device may not answer for missing registers: the next connection starts with the next base address.
   let order: readonly number[] = bases;
   return new ModbusDriver({
     connection: settings,

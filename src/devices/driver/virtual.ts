@@ -1,4 +1,4 @@
-/** Driver `virtual`: points that rules themselves write [points §3.3]. A command becomes the live value at once. */
+/** Driver `virtual`: points that rules write [points §3.3]. A command becomes the live value at once. */
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 

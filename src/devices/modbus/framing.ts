@@ -1,4 +1,4 @@
-/** The two ways in which Modbus goes over TCP [points §3.1]: pure, bytes in, bytes out. */
+/** The two framings of Modbus over TCP [points §3.1]: pure, bytes in, bytes out. */
 import { frameOf, type ModbusRequest, pduOf, takeFrames } from './modbus-frame.ts';
 import { rtuFrame, takeRtuAnswer } from './rtu-frame.ts';
 
@@ -13,13 +13,13 @@ export interface Asked {
 
 export interface Framing {
   frame(asked: Asked): Buffer;
-  /** The first PDU that answers `asked`, and what is left of the stream; null when the bytes are not of this framing. */
+  /** The first PDU that answers `asked`, and the rest of the stream; null if the bytes are not valid in this framing. */
   take(stream: Buffer, asked: Asked | undefined): { readonly pdu: Buffer | undefined; readonly rest: Buffer } | null;
 }
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** Frames that answer nothing (late, doubled) are known by their transaction and dropped. */
+/** Frames without an open request (late, duplicate) are recognized by their transaction and dropped. */
 const tcp: Framing = {
   frame: ({ transaction, unit, request }) => frameOf({ transaction, unit, pdu: pduOf(request) }),
   take(stream, asked) {
@@ -39,7 +39,7 @@ const rtu: Framing = {
     if (asked === undefined) return { pdu: undefined, rest: nothing };
     const taken = takeRtuAnswer(stream, asked.unit, asked.request);
     if (taken === null) return null;
-    // Nothing else was asked: whatever follows the answer is a second copy of it.
+    // Nothing else was requested: anything after the answer is a duplicate.
     return taken === undefined ? { pdu: undefined, rest: stream } : { pdu: taken.pdu, rest: nothing };
   },
 };

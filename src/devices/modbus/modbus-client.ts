@@ -1,13 +1,13 @@
 /**
- * One Modbus connection: one request in flight, each with a deadline. Frames that answer no open request (late,
- * doubled) are dropped; bytes that are not Modbus, a wrong answer and a missing one end the connection.
+ * One Modbus connection: one request in flight, each with a deadline. Frames without an open request (late,
+ * duplicate) are dropped; bytes that are not Modbus, a wrong answer and a missing one end the connection.
  */
 import { Socket } from 'node:net';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { type Asked, type FramingName, framings } from './framing.ts';
 import { answerTo, type ModbusAnswer, type ModbusRequest } from './modbus-frame.ts';
 
-/** Asks a unit; null when the connection ended instead of an answer. */
+/** Sends a request to a unit; null if the connection ended before the answer. */
 export type AskUnit = (unit: number, request: ModbusRequest) => Promise<ModbusAnswer | null>;
 
 export interface ModbusPlace {
@@ -54,7 +54,7 @@ const openTcp: OpenWire = ({ host, port }, events) => {
 
 export interface ModbusEvents {
   connected(): void;
-  /** Once, after `connected` or instead of it. `badUnit` was asked and said nothing in time, or what is not an answer. */
+  /** Once, after `connected` or instead of it. `badUnit` did not answer in time, or not with a valid answer. */
   ended(reason: string | null, badUnit: number | null): void;
 }
 
@@ -100,7 +100,7 @@ export class ModbusClient {
     return this.#wire.isOpen;
   }
 
-  /** The device's answer; null when there was none, and then the connection has ended. */
+  /** The device's answer; null if there was none, and then the connection has ended. */
   request(unit: number, request: ModbusRequest): Promise<ModbusAnswer | null> {
     if (this.#open !== undefined) throw new Error('a Modbus request is in flight already');
     if (!this.isOpen) return Promise.resolve(null);

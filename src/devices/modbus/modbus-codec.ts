@@ -6,7 +6,7 @@ type Order = 'big' | 'little';
 /** How a value is encoded in its registers. */
 export interface Encoding {
   readonly type: ModbusType;
-  /** Registers that it takes. */
+  /** Number of registers. */
   readonly length: number;
   /** Which register, and which byte of each, is the most significant: the first (`big`) or the last. */
   readonly wordOrder: Order;
@@ -59,7 +59,7 @@ export function decodeText(bytes: Buffer, encoding: Pick<Encoding, 'wordOrder' |
   return (end === -1 ? text : text.slice(0, end)).trim();
 }
 
-/** Null when the value does not fit the registers: no other value is sent in its place. */
+/** Null if the value does not fit the registers: no other value is sent instead. */
 export function encodeRegisters(value: number, encoding: Encoding): Buffer | null {
   const range = rawRangeIn(encoding);
   const number = range?.whole === true ? Math.round(value) : value;
@@ -93,7 +93,7 @@ export function encodeRegisters(value: number, encoding: Encoding): Buffer | nul
     case 'bitfield':
       bytes.writeUIntBE(number, 0, bytes.length);
       break;
-    // Neither is a value that can be written to whole registers.
+    // Neither can be written to whole registers.
     case 'bool':
     case 'string':
       return null;
@@ -104,7 +104,7 @@ export function encodeRegisters(value: number, encoding: Encoding): Buffer | nul
 /** Largest power of ten that a scale register may hold, either way. */
 const exponentMaximum = 10;
 
-/** The exponent in a scale register; null where it holds none that makes sense, as "not implemented" does not. */
+/** The exponent in a scale register; null for an invalid one, such as "not implemented". */
 export function exponentOf(bytes: Buffer): number | null {
   const exponent = bytes.readInt16BE();
   return Math.abs(exponent) <= exponentMaximum ? exponent : null;

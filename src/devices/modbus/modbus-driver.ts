@@ -20,16 +20,16 @@ import { writeRequest } from './write-request.ts';
 
 export interface FoundPlaces {
   readonly places: ReadonlyMap<number, RegisterPlace>;
-  /** Points that the device does not have, and what it lacks. */
+  /** Points that the device does not have, with the reason. */
   readonly missing: ReadonlyMap<number, string>;
 }
 
 export interface ModbusDriverParts {
   readonly connection: ModbusPlace & { readonly max_registers?: number };
   readonly context: DriverContext;
-  /** Where the points are: asked of the device after each connection; a text when it cannot be used, null without an answer. */
+  /** Addresses of the points, read from the device after each connect; a text if the device is unusable, null without an answer. */
   readonly find: (ask: AskUnit) => Promise<FoundPlaces | string | null>;
-  /** True where registers between two known ones can be read as well. */
+  /** True if registers between two known ones can also be read. */
   readonly bridges: boolean;
   readonly scan?: (ask: AskUnit, question: ScanQuestion) => Promise<ScanAnswer | null>;
   readonly unit: number;
@@ -41,7 +41,7 @@ interface Due {
   readonly block: PollBlock;
 }
 
-/** A request beside polls and commands. */
+/** A request in addition to polls and commands. */
 interface Errand {
   readonly unit: number;
   readonly request: ModbusRequest;
@@ -49,7 +49,7 @@ interface Errand {
 }
 
 type Kind = 'command' | 'poll' | 'errand';
-/** Whose turn it is after each. */
+/** The order of turns after each kind. */
 const turns: Readonly<Record<Kind, readonly Kind[]>> = {
   command: ['poll', 'errand', 'command'],
   poll: ['command', 'errand', 'poll'],
@@ -63,12 +63,12 @@ export class ModbusDriver implements Driver {
   readonly #faults;
   #places: ReadonlyMap<number, RegisterPlace> = new Map();
   #groups: readonly PollGroup[] = [];
-  /** By unit, table and register: what scale registers held. They are read before what they scale; one that was refused holds nothing. */
+  /** By unit, table and register: values of scale registers. They are read before the values that they scale; refused ones are absent. */
   readonly #exponents = new Map<string, number | null>();
   #client: ModbusClient | undefined;
-  /** The places are known, and polls run. */
+  /** The addresses are known, and polls run. */
   #polls = false;
-  /** The device has answered on this connection: only then commands are taken. */
+  /** The device has answered on this connection: commands are accepted only then. */
   #online = false;
   #busy = false;
   #stopped = false;
@@ -129,7 +129,7 @@ export class ModbusDriver implements Driver {
   }
 
   async #begin(client: ModbusClient): Promise<void> {
-    // Polls that run already had to leave a silent unit behind, not the device.
+    // Polls that run already had to skip a silent unit, not the device.
     if (!this.#polls) {
       const found = await this.#parts.find((unit, request) => this.#ask(client, unit, request));
       if (this.#client !== client || found === null) return;
@@ -141,7 +141,7 @@ export class ModbusDriver implements Driver {
     void this.#work();
   }
 
-  /** The learned limits of the blocks stay while the places are the same. */
+  /** The learned limits of the blocks persist while the addresses are the same. */
   #adopt({ places, missing }: FoundPlaces): void {
     const same =
       places.size === this.#places.size &&
@@ -174,7 +174,7 @@ export class ModbusDriver implements Driver {
     this.#disconnected();
   }
 
-  /** A unit says nothing: its points are bad. Where others answer it must not hold them up, and is left alone for a while. */
+  /** A unit is silent: its points are bad. It must not hold up others that answer, so it is skipped for a while. */
   #silent(unit: number, reason: string): void {
     const nowMs = this.#context.clock.monotonicMs();
     if (this.#units.othersAnswer(unit, nowMs)) this.#units.silent(unit, nowMs);
@@ -185,7 +185,7 @@ export class ModbusDriver implements Driver {
     this.#faults.failed(`unit ${unit}`, 'unit does not answer', { unit, reason, points: this.#pointWords(indexes) });
   }
 
-  /** Any answer, a refusal too, shows that the device is there. */
+  /** Any answer, also a refusal, shows that the device is reachable. */
   #answered(unit: number, what: 'read' | 'write', refused: boolean): void {
     if (this.#stopped) return;
     this.#units.answered(unit, this.#context.clock.monotonicMs());
@@ -218,7 +218,7 @@ export class ModbusDriver implements Driver {
     this.#due = [];
   }
 
-  /** Every block becomes due once per interval; a device slower than the interval is simply read less often. */
+  /** Every block becomes due once per interval; a device slower than the interval is read less often. */
   #poll(group: PollGroup, dueMs: number): void {
     const nowMs = this.#context.clock.monotonicMs();
     const isBehind = this.#due.some((due) => due.group === group);
@@ -241,7 +241,7 @@ export class ModbusDriver implements Driver {
     this.#busy = false;
   }
 
-  /** False when there is nothing to do. */
+  /** False if there is nothing to do. */
   async #turn(client: ModbusClient): Promise<boolean> {
     for (const kind of turns[this.#last]) {
       const command = kind === 'command' && this.#online ? this.#context.nextCommand() : null;
@@ -301,7 +301,7 @@ export class ModbusDriver implements Driver {
   async #read(client: ModbusClient, { group, block }: Due): Promise<void> {
     const { unit, table, start, count } = block;
     const answer = await this.#ask(client, unit, { code: readCodes[table], start, count });
-    // Without an answer the connection has ended, and everything that it had read is bad already.
+    // Without an answer the connection has ended, and all its readings are bad already.
     if (answer === null) return;
     const words = `${table} ${spanWords(start, count)} of unit ${unit}`;
     if (answer.kind === 'exception' && blameOf(answer.code) === 'unit') {
@@ -346,7 +346,7 @@ export class ModbusDriver implements Driver {
     this.#context.publish(readings);
   }
 
-  /** Null when its scale is not known. */
+  /** Null if its scale is unknown. */
   #scaled(index: number, place: RegisterPlace, raw: number): RawReading | null {
     if (Object.is(raw, place.absent)) return { index, raw: Number.NaN, quality: quality.invalid };
     const exponent = this.#scaleOf(place);
@@ -357,7 +357,7 @@ export class ModbusDriver implements Driver {
     return null;
   }
 
-  /** Null where its register holds none, undefined while that was not read. */
+  /** Null if its register is invalid, undefined before it was read. */
   #scaleOf({ unit, table, scaleFrom, exponent = 0 }: RegisterPlace): number | null | undefined {
     return scaleFrom === undefined ? exponent : this.#exponents.get(scaleKey(unit, table, scaleFrom));
   }
@@ -366,7 +366,7 @@ export class ModbusDriver implements Driver {
     return this.#context.points.map(({ index }) => index);
   }
 
-  /** Such as `2:measurement:1 soc`, and how many more. */
+  /** Such as `2:measurement:1 soc`, and the number of further ones. */
   #pointWords(indexes: readonly number[]): string {
     const [first, ...more] = indexes.flatMap(
       (index) => this.#context.points.find((point) => point.index === index) ?? [],

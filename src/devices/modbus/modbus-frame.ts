@@ -1,6 +1,6 @@
 /**
- * Modbus TCP on the wire: the eight function codes that Setpoint speaks, as bytes. Pure: a request becomes a frame, a
- * stream becomes frames, a frame becomes an answer to its request or is none. Source: MODBUS Application Protocol 1.1b3
+ * Modbus TCP on the wire: the eight function codes that Setpoint uses, as bytes. Pure: a request becomes a frame, a
+ * stream becomes frames, and a frame is matched to its request. Source: MODBUS Application Protocol 1.1b3
  * and Messaging on TCP/IP 1.0b.
  */
 
@@ -20,13 +20,13 @@ export type ModbusAnswer =
   /** Two bytes a register, or bits packed from the lowest of each byte. */
   | { readonly kind: 'data'; readonly bytes: Buffer }
   | { readonly kind: 'written' }
-  /** The device refuses: any code from 0 to 255, known to the protocol or not. */
+  /** An exception: any code from 0 to 255, including unknown ones. */
   | { readonly kind: 'exception'; readonly code: number };
 
 export interface ModbusFrame {
   readonly transaction: number;
   readonly unit: number;
-  /** Function code and what follows it. */
+  /** Function code and the rest. */
   readonly pdu: Buffer;
 }
 
@@ -48,7 +48,7 @@ export function frameOf({ transaction, unit, pdu }: ModbusFrame): Buffer {
   return Buffer.concat([header, pdu]);
 }
 
-/** Function code and what follows it. */
+/** Function code and the rest. */
 export function pduOf(request: ModbusRequest): Buffer {
   switch (request.code) {
     case 1:
@@ -85,13 +85,13 @@ function packed(bits: readonly boolean[]): Buffer {
   return bytes;
 }
 
-/** Bit `at` of packed bits; undefined behind their end. */
+/** Bit `at` of packed bits; undefined after their end. */
 export function bitAt(bytes: Buffer, at: number): boolean | undefined {
   const byte = bytes[at >> 3];
   return byte === undefined ? undefined : ((byte >> (at & 7)) & 1) === 1;
 }
 
-/** Splits a stream into complete frames; `rest` is the start of the next one. Returns null when the bytes are not Modbus TCP. */
+/** Splits a stream into complete frames; `rest` is the start of the next one. Returns null if the bytes are not Modbus TCP. */
 export function takeFrames(stream: Buffer): { readonly frames: ModbusFrame[]; readonly rest: Buffer } | null {
   const frames: ModbusFrame[] = [];
   let rest = stream;
@@ -107,7 +107,7 @@ export function takeFrames(stream: Buffer): { readonly frames: ModbusFrame[]; re
   return { frames, rest: Buffer.from(rest) };
 }
 
-/** The device's answer to `request`; null when the bytes are not an answer to it. */
+/** The device's answer to `request`; null if the bytes are not an answer to it. */
 export function answerTo(request: ModbusRequest, pdu: Buffer): ModbusAnswer | null {
   const code = pdu[0];
   if (code === (request.code | exceptionBit)) {
@@ -131,7 +131,7 @@ export function answerTo(request: ModbusRequest, pdu: Buffer): ModbusAnswer | nu
   }
 }
 
-/** A byte count, then as many bytes as were asked for: fewer or more are not the answer. */
+/** A byte count, then as many bytes as requested: fewer or more are invalid. */
 function dataOf(pdu: Buffer, bytes: number): ModbusAnswer | null {
   if (pdu[1] !== bytes || pdu.length !== bytes + 2) return null;
   return { kind: 'data', bytes: pdu.subarray(2) };
@@ -149,17 +149,17 @@ const exceptionNames: Readonly<Record<number, string>> = {
   11: 'gateway target device failed to respond',
 };
 
-/** For the log: the name that the protocol gives to an exception code, where it gives one. */
+/** For the log: the protocol's name of an exception code, if it has one. */
 export function exceptionName(code: number): string {
   const name = exceptionNames[code];
   return name === undefined ? `exception ${code}` : `exception ${code} (${name})`;
 }
 
-/** A gateway says that the unit behind it does not answer: nothing about what was asked of the unit. */
+/** A gateway reports that the unit behind it does not answer: not an answer of the unit. */
 const unitExceptions: ReadonlySet<number> = new Set([10, 11]);
 const deviceFailure = 4;
 
-/** The scope of an exception to a read: the unit as a whole, this moment, or perhaps one register among many. */
+/** The scope of an exception to a read: the whole unit, this moment, or possibly one of many registers. */
 export function blameOf(code: number): 'unit' | 'moment' | 'registers' {
   if (unitExceptions.has(code)) return 'unit';
   return code === deviceFailure ? 'moment' : 'registers';

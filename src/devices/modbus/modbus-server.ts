@@ -1,6 +1,6 @@
 /**
  * A Modbus device on TCP, in either framing: for rehearsals (`setpoint simulate`) and tests. Each request goes to `answer`;
- * what it gives back is sent as it is, which lets a test make it misbehave.
+ * its result is sent unchanged, which lets a test simulate faults.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { FramingName } from './framing.ts';
@@ -17,14 +17,14 @@ export interface DeviceRequest {
 export interface ModbusServer {
   readonly port: number;
   connections(): number;
-  /** Ends every connection and goes on listening. */
+  /** Ends every connection and keeps listening. */
   disconnect(): void;
   close(): Promise<void>;
 }
 
 export interface ServerOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
   readonly framing?: FramingName;
   readonly answer: (request: DeviceRequest, send: (bytes: Buffer) => void) => void;

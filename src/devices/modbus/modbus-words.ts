@@ -1,4 +1,4 @@
-/** Modbus requests and answers in words, for the log and for channel traces. */
+/** Modbus requests and answers as text, for the log and for channel traces. */
 import type { DriverFailure } from '../driver.ts';
 import { exceptionName, type ModbusAnswer, type ModbusRequest } from './modbus-frame.ts';
 import type { ModbusTable } from './register-place.ts';

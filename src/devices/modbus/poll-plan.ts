@@ -1,6 +1,6 @@
 /**
  * The grouping of reads, and the limits learned for it [points §3.1]: pure. Points of one unit and interval form a group; their
- * registers are read in blocks. A block that the device refuses is halved until the missing register is alone; the result is kept
+ * registers are read in blocks. A block that the device refuses is halved until the missing register is isolated; the result is kept
  * until the channel restarts.
  */
 import { bitsPerRequest } from '../../site/protocol/modbus-raw.ts';
@@ -22,14 +22,14 @@ export interface PollBlock {
 
 export interface BlockBounds {
   readonly maxRegisters: number;
-  /** True where every register between two known ones can be read too. */
+  /** True if every register between two known ones can be read too. */
   readonly bridges: boolean;
 }
 
-/** Cycles for which a block that was halved in vain is asked whole only; doubles each time up to this. */
+/** Cycles in which a block is only read whole after halving did not help; doubles each time up to this. */
 const pauseMaximum = 64;
 
-/** A block, as it is read now: whole, or in the parts that the device takes. */
+/** A block as it is read now: whole, or in the parts that the device accepts. */
 interface Family {
   readonly whole: PollBlock;
   parts: PollBlock[];
@@ -44,11 +44,11 @@ interface Family {
 export interface PollGroup {
   readonly unit: number;
   readonly intervalMs: number;
-  /** Begins a cycle: the blocks to read. */
+  /** Starts a cycle: the blocks to read. */
   begin(): PollBlock[];
-  /** Its values are there. */
+  /** Its values have been read. */
   read(block: PollBlock): void;
-  /** The halves to read instead, now and from now on; none where it cannot be halved. */
+  /** The halves to read instead, now and later; none if it cannot be halved. */
   refused(block: PollBlock): readonly PollBlock[];
 }
 
@@ -82,7 +82,7 @@ class Group implements PollGroup {
 
   begin(): PollBlock[] {
     for (const family of this.#families) {
-      // Halving taught nothing, so it was not about single registers.
+      // Halving did not help, so the cause was not a single register.
       if (family.refused && !family.read && family.parts.length > 1) {
         family.parts = [family.whole];
         family.pauses = Math.min(Math.max(1, family.pauses * 2), pauseMaximum);
@@ -116,7 +116,7 @@ class Group implements PollGroup {
   }
 }
 
-/** The points, and once each register that scales any of them. */
+/** The points, and each register that scales any of them once. */
 function withScales(items: readonly PollItem[]): PollItem[] {
   const scales = new Map<string, PollItem>();
   for (const { place } of items) {
@@ -135,7 +135,7 @@ function scalePlace(place: RegisterPlace, register: number): RegisterPlace {
   };
 }
 
-/** A value is scaled by what its register held in the same cycle. */
+/** A value is scaled by its register's value in the same cycle. */
 function scalesFirst(blocks: readonly PollBlock[]): PollBlock[] {
   const scales = ({ items }: PollBlock): number => (items.some(({ index }) => index === undefined) ? 0 : 1);
   return blocks.toSorted((a, b) => scales(a) - scales(b));

@@ -1,4 +1,4 @@
-/** Where a value is in a Modbus device, and how it is read and written there. */
+/** The address of a value in a Modbus device, and how it is read and written. */
 import { registersTaken } from '../../site/protocol/modbus-raw.ts';
 import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
 import type { Encoding } from './modbus-codec.ts';
@@ -13,11 +13,11 @@ export interface RegisterPlace {
   readonly encoding: Encoding;
   /** The register of the same unit and table with the power of ten of this value. */
   readonly scaleFrom: number | undefined;
-  /** The power of ten where no register holds it; 0 when absent. */
+  /** The fixed power of ten, without such a register; 0 if absent. */
   readonly exponent?: number;
   readonly writeFunction: 'auto' | 'single' | 'multiple';
   readonly intervalMs: number;
-  /** The raw value that stands for "not available". */
+  /** The raw value that means "not available". */
   readonly absent?: number;
 }
 

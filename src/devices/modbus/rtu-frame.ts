@@ -27,7 +27,7 @@ export function rtuFrame(unit: number, pdu: Buffer): Buffer {
   return Buffer.concat([body, tail]);
 }
 
-/** The PDU that answers `request`, undefined while it is not whole, null when the bytes are no such answer. */
+/** The PDU that answers `request`, undefined while it is incomplete, null if the bytes are not such an answer. */
 export function takeRtuAnswer(
   stream: Buffer,
   unit: number,

@@ -1,17 +1,17 @@
-/** Which registers of a device answer, and what they hold: read in blocks, halved where the device refuses. */
+/** Which registers of a device answer, and their values: read in blocks, halved if the device refuses. */
 import type { ScanAnswer, ScanQuestion } from '../driver.ts';
 import type { AskUnit } from './modbus-client.ts';
 import { bitAt, type ReadCode } from './modbus-frame.ts';
 import type { ModbusTable } from './register-place.ts';
 
-/** Read at once while a scan finds its way; many devices take no more. */
+/** Registers per request; many devices accept no more. */
 const blockCount = 32;
 const defaultCount = 100;
 const registerEnd = 65_536;
 
 type Found = ScanAnswer['registers'][number];
 
-/** Null when the connection ended before the end. */
+/** Null if the connection ended before the end. */
 export async function scanRegisters(
   ask: AskUnit,
   { unit = 1, table = 'holding', from = 0, count = defaultCount }: ScanQuestion,

@@ -1,15 +1,15 @@
 /**
- * The units behind one connection [points §3.1]: pure. One that says nothing must not hold up the others: it is left alone
+ * The units behind one connection [points §3.1]: pure. A silent unit must not hold up the others: it is skipped
  * for a time that doubles while it stays silent.
  */
 
 export interface Units {
   answered(unit: number, nowMs: number): void;
-  /** Nothing came from it; it is left alone from now on. */
+  /** It did not answer; it is skipped from now on. */
   silent(unit: number, nowMs: number): void;
-  /** Whether it may be asked. */
+  /** Whether a request may be sent to it. */
   mayAsk(unit: number, nowMs: number): boolean;
-  /** Whether another one has answered lately, so that the connection is of use. */
+  /** Whether another unit has answered recently, so that the connection works. */
   othersAnswer(unit: number, nowMs: number): boolean;
 }
 
@@ -19,9 +19,9 @@ interface State {
   pauseMs: number;
 }
 
-/** A unit that is silent costs at most one timeout in so many. */
+/** A silent unit costs at most one timeout per this number of timeouts. */
 const timeoutsOfPause = 10;
-/** How long an answer shows that the connection works, in timeouts. */
+/** For how long an answer shows that the connection works, in timeouts. */
 const timeoutsOfLife = 20;
 
 export function createUnits(timeoutMs: number, pauseMaximumMs: number): Units {

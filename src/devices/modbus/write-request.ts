@@ -1,4 +1,4 @@
-/** The request that writes a value, and what the registers then hold; or why there is none. Pure. */
+/** The request that writes a value, and the resulting registers; or the reason why it is not possible. Pure. */
 import { decodeRegisters, encodeRegisters, scaledBy } from './modbus-codec.ts';
 import type { ModbusRequest } from './modbus-frame.ts';
 import { isBits, type RegisterPlace } from './register-place.ts';
@@ -9,7 +9,7 @@ export interface WriteRequest {
   readonly held: number;
 }
 
-/** `exponent`: of its scale register; undefined while that was not read. */
+/** `exponent`: of its scale register; undefined before it was read. */
 export function writeRequest(place: RegisterPlace, value: number, exponent: number | undefined): WriteRequest | string {
   const { register: start, encoding, writeFunction } = place;
   if (isBits(place.table)) {

@@ -1,4 +1,4 @@
-/** The MQTT library, loaded where a site has a broker: it is large, and most sites have none. */
+/** The MQTT library, loaded on demand: it is large, and most sites have no broker. */
 export async function mqttLibrary() {
   const { default: mqtt } = await import('mqtt');
   return mqtt;

@@ -1,6 +1,6 @@
 /**
- * A connection that only publishes [points §3.5], of its own beside that of the channel: what it says is kept by the broker,
- * and it says of itself whether it is there. Reconnects with a pause that doubles; what was lost is said again by its owner.
+ * A connection that only publishes [points §3.5], separate from that of the channel: the broker retains its messages,
+ * and it publishes its own availability. Reconnects with exponential backoff; its owner publishes again after a loss.
  */
 import type { MqttClient } from 'mqtt';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ import { mqttLibrary } from './mqtt-library.ts';
 export interface OutletParts {
   readonly channel: MqttChannel;
   readonly credentials: MqttCredentials;
-  /** Where it says that it is there. */
+  /** Topic of its availability. */
   readonly statusTopic: string;
   readonly limits: Pick<
     DeviceLimits,
@@ -23,7 +23,7 @@ export interface OutletParts {
   >;
   readonly clock: Clock;
   readonly log: Log;
-  /** A new connection: nothing is known of what the broker kept. */
+  /** A new connection: the broker's retained messages are unknown. */
   readonly onConnect: () => void;
 }
 
@@ -41,7 +41,7 @@ export class MqttOutlet {
     void this.#connect();
   }
 
-  /** False when it cannot take the message now. */
+  /** False if it cannot accept the message now. */
   publish(topic: string, payload: string): boolean {
     const client = this.#client;
     if (client?.connected !== true || this.#inFlight >= this.#parts.limits.publish_in_flight) return false;
@@ -55,7 +55,7 @@ export class MqttOutlet {
     this.#timer?.cancel();
     const client = this.#client;
     this.#client = undefined;
-    // In order: the broker sends no will then.
+    // A clean disconnect: the broker does not send the will.
     if (client?.connected === true) {
       const { statusTopic } = this.#parts;
       await client.publishAsync(statusTopic, presenceWords.offline, { qos: 1, retain: true }).catch(() => undefined);

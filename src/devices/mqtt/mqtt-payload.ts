@@ -1,13 +1,13 @@
 /**
- * Values in MQTT payloads [points §3.2]: a number, JSON in which a path leads to one, or text; words of the device by a map.
- * Strict: what is not a finite number, a text that is one, or true or false for 1 and 0, has no value.
+ * Values in MQTT payloads [points §3.2]: a number, JSON with a path to a value, or text; device words by a map.
+ * Strict: only a finite number, a text that is one, and true or false (1 and 0) have a value.
  */
 
 export interface PayloadFormat {
-  /** `json` where nothing is said: a number alone is JSON too. */
+  /** `json` by default: a number alone is JSON too. */
   readonly payload: 'number' | 'json' | 'text';
   readonly steps: readonly (string | number)[];
-  /** Words of the device, and the numbers that they stand for: nothing else counts then. */
+  /** Words of the device with their numbers; other payloads are then invalid. */
   readonly map: Readonly<Record<string, number>> | undefined;
 }
 
@@ -23,7 +23,7 @@ export function pathSteps(path: string): (string | number)[] {
   );
 }
 
-/** The value in the payload; null when it has none of that kind. */
+/** The value in the payload; null if it has none of that type. */
 export function valueIn(payload: Buffer, { payload: kind, steps, map }: PayloadFormat): PayloadValue | null {
   const text = payload.toString('utf8');
   const found = kind === 'json' ? memberAt(text, steps) : text.trim();
@@ -37,7 +37,7 @@ export function valueIn(payload: Buffer, { payload: kind, steps, map }: PayloadF
   return number === null ? null : { number };
 }
 
-/** Undefined where there is no such member, or no JSON. */
+/** Undefined without such a member, or if it is not JSON. */
 function memberAt(text: string, steps: readonly (string | number)[]): unknown {
   let value: unknown;
   try {
@@ -58,7 +58,7 @@ function numberOf(value: unknown): number | null {
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** The payload that has `value` at its place; elements before it are null. Null for a number that the map has no word for. */
+/** The payload with `value` at its path; elements before it are null. Null for a number that is not in the map. */
 export function payloadOf(value: number, { payload: kind, steps, map }: PayloadFormat): string | null {
   const word = map === undefined ? undefined : Object.entries(map).find(([, number]) => number === value)?.[0];
   if (map !== undefined && word === undefined) return null;

@@ -1,4 +1,4 @@
-/** Publishes one message with QoS 1 over a connection of its own: that of the channel belongs to control. */
+/** Publishes one message with QoS 1 over a separate connection: that of the channel is for control. */
 import type { Clock } from '../../base/clock.ts';
 import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
 import { newId } from '../../base/id.ts';
@@ -14,7 +14,7 @@ export interface OneMessage {
   readonly timeoutMs: number;
 }
 
-/** Resolves when the broker has confirmed it; throws an Error that says why it did not. */
+/** Resolves when the broker has confirmed it; throws an Error with the reason otherwise. */
 export async function publishOnce(message: OneMessage, clock: Clock): Promise<void> {
   const { channel, credentials, topic, text, timeoutMs } = message;
   const mqtt = await mqttLibrary();

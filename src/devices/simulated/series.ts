@@ -1,6 +1,6 @@
 /**
- * Measured series for replay: read from `time,value` files, and looked up at any moment, shifted by whole weeks of local
- * time so that weekday and hour of day are right, linear between samples.
+ * Measured series for replay: read from `time,value` files, with values for any moment, shifted by whole weeks of local
+ * time so that weekday and hour of day match, linear between samples.
  */
 import { localMs } from '../../site/local-time.ts';
 
@@ -14,7 +14,7 @@ const weekMs = 604_800_000;
 
 /**
  * Reads `time,value` lines, times in UTC and increasing; throws an Error whose message names file and line. When the
- * clocks go back, the second run through that hour is left out: replay has one value for each local time.
+ * clocks go back, the second run through that hour is omitted: replay has one value per local time.
  */
 export function readSeries(text: string, fileName: string, timezone: string): ReplaySeries {
   const lines = text.trimEnd().split(/\r?\n/);

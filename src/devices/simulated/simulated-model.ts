@@ -62,7 +62,7 @@ function gensetPowerKw(state: PlantState, { genset }: PlantSettings, seconds: nu
   return Math.max(0, state.gensetKw - (genset.rated_kw * seconds) / gensetRampSeconds);
 }
 
-/** The plant after `seconds` in which inputs and commands stood still, and what its meters show. */
+/** The plant after `seconds` with constant inputs and commands, and its meter readings. */
 export function stepPlant(
   state: PlantState,
   settings: PlantSettings,
@@ -115,7 +115,7 @@ export function commandPlant(state: PlantState, signal: SimulatedSignal, value: 
     case 'grid_kw':
     case 'load_energy_kwh':
     case 'irradiance_w_m2':
-      // The site's reader lets only action points have a command signal.
+      // The site's parser allows a command signal only on action points.
       throw new Error(`${signal} takes no commands`);
   }
 }

@@ -1,4 +1,4 @@
-/** SunSpec models that a site defines: the files in `sunspec/` next to its site.yaml. */
+/** SunSpec models defined by a site: the files in `sunspec/` next to its site.yaml. */
 import { join } from 'node:path';
 import { readConfigFolder } from '../../base/config-folder.ts';
 import { YamlError } from '../../base/yaml.ts';

@@ -1,25 +1,25 @@
-/** Finds the models of a SunSpec device [points §3.4]: the marker at one of three places, then one model behind the other. */
+/** Finds the models of a SunSpec device [points §3.4]: the marker at one of three base addresses, then one model after the other. */
 import type { AskUnit } from '../modbus/modbus-client.ts';
 import { exceptionName } from '../modbus/modbus-frame.ts';
 
-/** A model as the device has it. */
+/** A model of the device. */
 export interface PlacedModel {
   readonly model: number;
-  /** Of its first point: the register behind model number and length. */
+  /** Of its first point: the register after model number and length. */
   readonly register: number;
   readonly length: number;
 }
 
-/** Where devices begin, in the order in which they are asked. */
+/** Base addresses, in the order in which they are tried. */
 export const bases = [40_000, 50_000, 0] as const;
 const marker = 0x5375_6e53;
 const endModel = 0xffff;
 const headRegisters = 2;
 const registerEnd = 65_536;
-/** Models of one device; real ones have a few dozen. */
+/** Maximum number of models of one device; real ones have a few dozen. */
 export const modelsMaximum = 200;
 
-/** The models, a text when there are none, null when the connection ended. */
+/** The models, a text if there are none, null if the connection ended. */
 export async function discoverModels(
   ask: AskUnit,
   unit: number,
@@ -40,7 +40,7 @@ async function modelsFrom(ask: AskUnit, unit: number, first: number): Promise<re
   while (at + headRegisters <= registerEnd) {
     const answer = await ask(unit, { code: 3, start: at, count: headRegisters });
     if (answer === null) return null;
-    // Some devices have no end mark and refuse what is behind their last model.
+    // Some devices have no end mark and refuse reads after their last model.
     if (answer.kind !== 'data')
       return models.length > 0 ? models : refused(answer.kind === 'exception' ? answer.code : 0, at);
     const model = answer.bytes.readUInt16BE(0);

@@ -1,4 +1,4 @@
-/** The points of the models of a SunSpec device [points §3.4]: how often groups repeat is read from the device. */
+/** The points of the models of a SunSpec device [points §3.4]: the repeat count of groups is read from the device. */
 import { countPoints, type PlacedPoint, placedPoints } from '../../site/sunspec/layout.ts';
 import type { SunSpecModel } from '../../site/sunspec/model.ts';
 import type { SunSpecModels } from '../../site/sunspec/models.ts';
@@ -6,14 +6,14 @@ import type { AskUnit } from '../modbus/modbus-client.ts';
 import type { PlacedModel } from './discover.ts';
 
 export interface LaidOutModel extends PlacedModel {
-  /** Null when the model is not known; it has no points then. */
+  /** Null for an unknown model, which has no points. */
   readonly name: string | null;
   readonly points: readonly PlacedPoint[];
 }
 
 const notImplemented = 0xffff;
 
-/** Null when the connection ended. */
+/** Null if the connection ended. */
 export async function layOutModels(
   ask: AskUnit,
   unit: number,

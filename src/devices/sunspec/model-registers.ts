@@ -1,4 +1,4 @@
-/** The registers of a simulated SunSpec device: the marker, then each model with the values that are given for it. */
+/** The registers of a simulated SunSpec device: the marker, then each model with the given values. */
 import { countPoints, modelLength, type PlacedPoint, placedPoints } from '../../site/sunspec/layout.ts';
 import { absentValue } from '../../site/sunspec/model.ts';
 import { packagedModels, type SunSpecModels } from '../../site/sunspec/models.ts';
@@ -14,7 +14,7 @@ export interface GivenModel {
   readonly repetitions?: number;
 }
 
-/** Throws an Error that names the point which cannot be. */
+/** Throws an Error that names the invalid point. */
 export function fillModels(
   bank: RegisterBank,
   unit: number,

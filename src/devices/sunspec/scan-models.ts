@@ -1,4 +1,4 @@
-/** Every model of a SunSpec device, and what the points of the known ones hold now. */
+/** Every model of a SunSpec device, and the current values of the known ones. */
 import type { PlacedPoint } from '../../site/sunspec/layout.ts';
 import { absentValue } from '../../site/sunspec/model.ts';
 import type { SunSpecModels } from '../../site/sunspec/models.ts';
@@ -11,7 +11,7 @@ import { encodingOf } from './sunspec-places.ts';
 
 type ScannedModel = ScanAnswer['models'][number];
 
-/** Null when the connection ended, or where there is no SunSpec device. */
+/** Null if the connection ended, or without a SunSpec device. */
 export async function scanModels(
   ask: AskUnit,
   unit: number,

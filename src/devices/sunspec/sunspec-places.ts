@@ -1,4 +1,4 @@
-/** Where the points of a site are in a SunSpec device, given its models: pure. */
+/** The addresses of a site's points in a SunSpec device, given its models: pure. */
 
 import type { ModbusType } from '../../site/protocol/modbus-raw.ts';
 import type { SunSpecAddress } from '../../site/protocol/sunspec.ts';
@@ -28,7 +28,7 @@ const modbusTypes: Readonly<Record<Exclude<SunSpecType, 'pad'>, ModbusType>> = {
   string: 'string',
 };
 
-/** The place of a point, or what the device lacks. */
+/** The address of a point, or what the device lacks. */
 export function placeInModels(
   models: readonly LaidOutModel[],
   { model, nth, point }: SunSpecAddress,
@@ -67,7 +67,7 @@ function registerPlace(
     encoding: encodingOf(point),
     scaleFrom: point.scaleOffset === undefined ? undefined : register + point.scaleOffset,
     exponent: point.exponent,
-    // Devices take whole values in one write: function 16 is the one that all of them have.
+    // Devices accept whole values in one write: function 16 is the one that all of them have.
     writeFunction: 'multiple',
     intervalMs,
     ...(absent === undefined ? {} : { absent }),
