@@ -1,6 +1,6 @@
 /**
- * Goes on after a break that a person has acknowledged [audit §9.7]: the record of it is the first entry of a new tree under a name of
- * its own. The old tree is never signed again; its witnesses would refuse it from now on.
+ * Continues after a break that a person has acknowledged [audit §9.7]: its record is the first entry of a new tree with its
+ * own name. The old tree is never signed again, because its witnesses would refuse it.
  */
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
@@ -13,9 +13,9 @@ import { beginTree, treesOf } from './tree/tree-store.ts';
 
 export interface Acknowledgement {
   readonly reason: string;
-  /** The operating system's account that ran the command. */
+  /** The operating-system account that ran the command. */
   readonly osUser: string;
-  /** The finding of verification; null when only a witness noticed. */
+  /** The finding of verification; null if only a witness reported it. */
   readonly broken: { readonly kind: string; readonly sequence: number; readonly reason: string } | null;
 }
 

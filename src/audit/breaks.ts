@@ -1,19 +1,19 @@
-/** Known breaks of the audit logs. Readiness, alarms and metrics read them; the checkpointer signs no log that has one. */
+/** Known breaks of the audit logs. Readiness, alarms and metrics read them; the checkpointer signs no log with a break. */
 
 export interface Break {
-  /** The log's name in its checkpoints. Once a break is acknowledged the log has another one. */
+  /** The log's name in its checkpoints. After an acknowledged break the log has another name. */
   readonly origin: string;
-  /** First sequence that is not as it was recorded. */
+  /** First sequence that differs from the record. */
   readonly sequence: number;
   readonly reason: string;
 }
 
-/** A sentence for the site's administrator. */
+/** A message for the site's administrator. */
 export function breakText({ origin, sequence, reason }: Break): string {
   return `Log ${origin}, from event ${sequence} on: ${reason}.`;
 }
 
-/** Who found it: a finding stays until the same finder sees the log whole, or somebody acknowledges it. */
+/** Source of the finding: it stays until the same source finds the log intact, or a person acknowledges it. */
 type Finder = 'checkpoint' | 'full-check' | 'witness';
 
 export class Breaks {
@@ -27,12 +27,12 @@ export class Breaks {
     this.#found.delete(`${finder} ${origin}`);
   }
 
-  /** Whether anybody but the checkpointer itself found the log broken. */
+  /** Whether a source other than the checkpointer found the log broken. */
   foundElsewhere(origin: string): Break | null {
     return this.#found.get(`witness ${origin}`) ?? this.#found.get(`full-check ${origin}`) ?? null;
   }
 
-  /** The chain goes on under another name: its earlier breaks are acknowledged. */
+  /** The chain continues under another name: its earlier breaks are acknowledged. */
   acknowledged(origins: readonly string[]): void {
     for (const origin of origins)
       for (const finder of ['checkpoint', 'full-check', 'witness'] as const) this.nothing(finder, origin);

@@ -1,6 +1,6 @@
 /**
- * The audit routes: search and stream [audit §4], checkpoints and proofs [audit §9]. The search covers the tenant and project of the subject, whatever the request
- * says. Each search leaves one record in the access log before its result leaves the service; a refused one too.
+ * The audit routes: search and stream [audit §4], checkpoints and proofs [audit §9]. The search covers the tenant and project of the subject, whatever the
+ * request contains. Each search writes one event to the access log before its result leaves the service; a refused one too.
  */
 import { auditOperations } from '../api/audit.ts';
 import type { Answer, BoundCapability, CallContext, Subject } from '../api/capability.ts';
@@ -33,7 +33,7 @@ export function auditCapabilities(parts: AuditParts): BoundCapability[] {
   ];
 }
 
-/** Proofs say nothing that a search does not; they are not recorded as searches. */
+/** Proofs reveal nothing that a search does not; they are not recorded as searches. */
 function proofCapabilities(proofs: AuditProofs): BoundCapability[] {
   const handled = (
     descriptor: BoundCapability['descriptor'],
@@ -99,7 +99,7 @@ function bind(
     async handler(context: CallContext) {
       const { correlationId, query } = context;
       const subject = subjectOf(context);
-      // Only the stream resumes; to the query the header means nothing.
+      // Only the stream resumes; the query ignores the header.
       const resume = descriptor === auditOperations.stream ? context.lastEventId : undefined;
       const page = await parts.search.page(scopeOf(subject), criteriaOf(query, resume));
       const seen = { items: page.items.length, newest: page.items[0]?.sequence, oldest: page.items.at(-1)?.sequence };

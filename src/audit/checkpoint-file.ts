@@ -1,4 +1,4 @@
-/** The file of signed checkpoints [audit §7], one a line: the last one of each chain, and the repair of a line that a crash cut off. */
+/** The file of signed checkpoints [audit §7], one per line: reads the last one of each chain, and repairs a line that a crash truncated. */
 
 import { appendLineDurably, cutTornLine, readIfThere } from '../base/own-file.ts';
 import { parseCheckpoint } from '../transparency/checkpoint.ts';
@@ -11,13 +11,13 @@ export interface SignedHead {
   readonly sequence: number;
   readonly hash: string;
   readonly issuedAt: string;
-  /** Null in lines of before there were trees. */
+  /** Null in lines from before trees existed. */
   readonly tree: { readonly origin: string; readonly size: number; readonly root: Uint8Array } | null;
 }
 
 export class CheckpointFile {
   readonly #path: string;
-  /** The key whose lines count, as statements name it. */
+  /** The key whose lines count, in the form used by statements. */
   readonly #key: string;
 
   constructor(path: string, key: string) {

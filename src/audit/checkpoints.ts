@@ -1,7 +1,7 @@
 /**
- * Signs checkpoints while the service runs [audit §7], [audit §9]: after every so many events, after some time, at the start and at a clean
- * stop. Before it signs, it verifies what came since the last checkpoint, and that the tree it signs extends the one it signed last,
- * so that it never vouches for a chain that was broken underneath it.
+ * Signs checkpoints while the service runs [audit §7], [audit §9]: after a number of events, after some time, at the start and at a clean
+ * shutdown. Before it signs, it verifies the events since the last checkpoint, and that the new tree extends the last signed one,
+ * so that it never signs a chain that was tampered with.
  */
 import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -37,17 +37,17 @@ interface Wrong {
   readonly reason: string;
 }
 
-/** The last checkpoint of a chain, and when it was made. */
+/** The last checkpoint of a chain, and its time. */
 interface Last extends Omit<SignedHead, 'issuedAt'> {
   readonly atMs: number;
 }
 
 const eventsPerRead = 1000;
-/** Hashes that are kept until the tree has them; of more events they are read again. */
+/** Hashes cached until the tree has them; with more events they are read again. */
 const hashesMax = 10 * eventsPerRead;
-/** Between two looks while a chain is broken. */
+/** Interval of checks while a chain is broken. */
 const brokenRetryMs = 5000;
-/** Between two checkpoints that readers ask for. */
+/** Minimum interval between checkpoints requested by readers. */
 const coverEveryMs = 1000;
 
 export class Checkpointer {
@@ -64,7 +64,7 @@ export class Checkpointer {
     this.#file = new CheckpointFile(parts.file, keyName(parts.key.publicKey));
   }
 
-  /** Told by the logs after each commit. */
+  /** Called by the logs after each commit. */
   appended(events: number): void {
     this.#since += events;
     if (this.#since >= this.#parts.limits.checkpoint_events && !this.#closed) {
@@ -73,7 +73,7 @@ export class Checkpointer {
     }
   }
 
-  /** Reads the file and begins to sign whatever no checkpoint covers yet; for the start. */
+  /** Reads the file and starts to sign what no checkpoint covers yet; for the start. */
   open(): void {
     const { clock, log } = this.#parts;
     const torn = this.#file.repair();
@@ -82,19 +82,19 @@ export class Checkpointer {
       const ageMs = Math.max(0, clock.wallMs() - Date.parse(issuedAt));
       this.#last.set(name, { ...head, atMs: clock.monotonicMs() - ageMs });
     }
-    // Not waited for: without any checkpoint this walks the whole chain. Witnesses see the heads again at once: an older copy of
-    // the data dir may have been put back.
+    // Not awaited: without any checkpoint this reads the whole chain. Witnesses receive the heads again at once, because an older copy of
+    // the data dir may have been restored.
     void this.#run(this.#parts.witnesses.any ? Number.POSITIVE_INFINITY : 0);
     this.#wait();
   }
 
-  /** Signs now whatever is not covered; the last checkpoint of a chain, or null when it has none. */
+  /** Signs uncovered events now; returns the last checkpoint of a chain, or null if it has none. */
   async cover(owner: ChainOwner): Promise<{ readonly sequence: number; readonly hash: string } | null> {
     await this.#run();
     return this.#last.get(nameOf(owner)) ?? null;
   }
 
-  /** As `cover`, at most once a second: readers may ask for it. */
+  /** As `cover`, at most once a second, for requests by readers. */
   async coverSoon(owner: ChainOwner): Promise<void> {
     const { clock } = this.#parts;
     const last = this.#last.get(nameOf(owner));
@@ -102,24 +102,24 @@ export class Checkpointer {
     await this.#run();
   }
 
-  /** Entries of the tree that was signed last; null before the first time. */
+  /** Size of the last signed tree; null before the first one. */
   signedSize(owner: ChainOwner): number | null {
     return this.#last.get(nameOf(owner))?.tree?.size ?? null;
   }
 
-  /** The heads that were signed last, as far as they have a tree. */
+  /** The last signed heads with a tree. */
   heads(): readonly RootAnchor[] {
     return [...this.#last.values()].flatMap(({ tree }) => (tree === null ? [] : [{ ...tree, external: false }]));
   }
 
-  /** The last checkpoints of a clean stop. */
+  /** The last checkpoints of a clean shutdown. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
     await this.#run();
   }
 
-  /** `untilNextMs`: until the next look, when a checkpoint must not be too old. */
+  /** `untilNextMs`: until the next check, if a checkpoint must not become too old. */
   readonly #signAll = async (untilNextMs: number): Promise<void> => {
     this.#since = 0;
     const chains = await this.#parts.database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
@@ -132,7 +132,7 @@ export class Checkpointer {
     const name = nameOf(owner);
     const { tree, earlier } = await trees.of(chain);
     breaks.acknowledged(earlier.map(({ origin }) => origin));
-    // A break that others found is not signed over: somebody has to acknowledge it.
+    // A break that others found is not signed: a person must acknowledge it first.
     if (breaks.foundElsewhere(tree.origin) !== null) return;
     const last = this.#lastOf(name, tree);
     const isNew = last === undefined || last.sequence !== chain.sequence || last.hash !== chain.hash;
@@ -149,14 +149,14 @@ export class Checkpointer {
     await this.#sign(chain, grown);
   }
 
-  /** Of an earlier segment nothing counts: its break was acknowledged. */
+  /** Earlier segments do not count: their breaks were acknowledged. */
   #lastOf(name: string, tree: StoredTree): Last | undefined {
     const last = this.#last.get(name);
     const isOfTree = last?.tree?.origin === tree.origin || (last?.tree === null && tree.segment === 1);
     return isOfTree ? last : undefined;
   }
 
-  /** The tree up to the chain's end; or why it is not what was signed before with more behind it. */
+  /** The tree up to the chain's end; or why it does not extend the last signed one. */
   async #extended(
     chain: AuditChainRow,
     tree: StoredTree,
@@ -196,7 +196,7 @@ export class Checkpointer {
     return this.#running;
   }
 
-  /** As often as new events want it, and as the age of the last checkpoint does. */
+  /** Next check: when new events or the age of the last checkpoint require it. */
   #wait(): void {
     const { clock, breaks } = this.#parts;
     // An acknowledged or repaired break is checked again soon.
@@ -217,7 +217,7 @@ export function ownerOf(chain: Pick<AuditChainRow, 'log' | 'tenant_id' | 'projec
   return { log: chain.log, tenantId: chain.tenant_id, projectId: chain.project_id };
 }
 
-/** Problems of the events behind the last checkpoint, up to the head; and their hashes, where they are few. */
+/** Problems of the events after the last checkpoint, up to the head; and their hashes, if there are few. */
 async function eventsSince(
   { database, clock }: Pick<CheckpointerParts, 'database' | 'clock'>,
   chain: AuditChainRow,
@@ -247,7 +247,7 @@ async function eventsSince(
   return { broken: walk.finish(chain).broken, hashes };
 }
 
-/** Where the stored events of the tree begin: behind what retention removed. */
+/** Start of the stored events of the tree: after those that retention removed. */
 async function oldest(database: Database, { chainId, first }: StoredTree): Promise<{ sequence: number; hash: string }> {
   const row = await database.query
     .selectFrom('audit_event')

@@ -1,8 +1,8 @@
-/** Search criteria [audit §4]: query parameters that fit their patterns become exact values; the checks beyond patterns are made here. */
+/** Search criteria [audit §4]: query parameters that match their patterns become exact values; further checks are made here. */
 import { Fault } from '../base/fault.ts';
 
 export interface Criteria {
-  /** Only sequences strictly below; null is none. */
+  /** Only sequences strictly below; null without a limit. */
   readonly below: bigint | null;
   readonly limit: number;
   /** Inclusive, as stored: 3 fractional digits. */
@@ -11,7 +11,7 @@ export interface Criteria {
   readonly filters: Filters;
 }
 
-/** Equality filters, all of which hold. */
+/** Equality filters, combined with AND. */
 export interface Filters {
   readonly action?: string;
   readonly resourceId?: string;
@@ -35,7 +35,7 @@ export function criteriaOf(query: Readonly<Record<string, string>>, lastEventId?
   if (bounds.from !== null && bounds.to !== null && bounds.from > bounds.to)
     throw new Fault('invalid-input', 'from is after to');
   return {
-    // No sequence of the store is larger, so such a cursor leaves nothing out.
+    // No sequence in the store is larger, so such a cursor excludes nothing.
     below: below !== null && below > int64Maximum ? null : below,
     limit: limit === undefined ? defaultLimit : Number(limit),
     ...bounds,
@@ -58,7 +58,7 @@ function momentOf(text: string | undefined, what: string): string | null {
   if (text === undefined) return null;
   const ms = Date.parse(text);
   const full = text.length === 24 ? text : text.replace('Z', '.000Z');
-  // The round trip refuses days that no month has, and hour 24.
+  // The round trip refuses invalid days, and hour 24.
   if (Number.isNaN(ms) || new Date(ms).toISOString() !== full)
     throw new Fault('invalid-input', `${what} is not a moment of the calendar`);
   return full;

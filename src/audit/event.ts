@@ -4,7 +4,7 @@ type SubjectKind = 'user' | 'service-account' | 'gateway' | 'system';
 export type AuditOutcome = 'accepted' | 'succeeded' | 'failed' | 'denied' | 'unknown';
 type AuditRisk = 'low' | 'medium' | 'high' | 'critical';
 
-/** The writer's part of an event; sequence, id and time are the log's. */
+/** The writer's part of an event; the log adds sequence, id and time. */
 export interface AuditEntry {
   readonly subject: { readonly kind: SubjectKind; readonly subjectId: string };
   readonly action: string;
@@ -14,13 +14,13 @@ export interface AuditEntry {
   readonly confirmation: 'explicit' | 'not-required';
   readonly correlationId: string;
   readonly traceId?: string;
-  /** Particulars; stored beside the event as canonical JSON, in the event only as their digest. */
+  /** Details; stored beside the event as canonical JSON, in the event only as their digest. */
   readonly details?: unknown;
-  /** On a terminal event: the accepted one that it closes. */
+  /** For a terminal event: the accepted one that it closes. */
   readonly acceptedEventId?: string;
 }
 
-/** Tenant and project: every scope has a sequence of its own. */
+/** Tenant and project: each scope has its own sequence. */
 export interface AuditScope {
   readonly tenantId: string;
   readonly projectId: string;

@@ -1,6 +1,6 @@
 /**
- * The evidence that a trail is verified against [audit §7], [audit §9]: checkpoints of the data dir, and anchors kept elsewhere.
- * The trusted keys are decided once, here.
+ * The evidence against which a trail is verified [audit §7], [audit §9]: checkpoints of the data dir, and external anchors.
+ * The trusted keys are chosen once, here.
  */
 import { sha256Hex } from '../base/digest.ts';
 import { parseCheckpoint } from '../transparency/checkpoint.ts';
@@ -33,19 +33,19 @@ export interface Evidence {
 }
 
 export interface EvidenceSources {
-  /** Keys that the caller names; believed alone when there are any. */
+  /** Keys named by the caller; if there are any, only these are trusted. */
   readonly keys: readonly string[];
-  /** An anchor kept elsewhere: a checkpoint file, a checkpoint as a signed note, or a proof that holds one. Null without one. */
+  /** An external anchor: a checkpoint file, a checkpoint as a signed note, or a proof that contains one. Null without one. */
   readonly anchor: string | null;
   /** Text of the data dir's checkpoint file, or an export's checkpoints. */
   readonly checkpoints: string | null;
-  /** The key of the data dir, or the one an export names. */
+  /** The key of the data dir, or the one named in an export. */
   readonly ownKey: string | null;
 }
 
 /**
- * Keys given by the caller are trusted; else those of the anchor, because it was kept elsewhere; else the data dir's own, which
- * prove the least: anybody who can write there can sign there.
+ * Keys given by the caller are trusted; otherwise those of the anchor, because it was stored elsewhere; otherwise the data dir's own, which
+ * proves least: anyone with write access there can sign.
  */
 export function gatherEvidence(sources: EvidenceSources): Evidence {
   const problems: string[] = [];
@@ -102,8 +102,8 @@ function readFileOf(text: string | null, what: string, problems: string[]): read
 }
 
 /**
- * The highest mark with a trusted signature; a mark with another one is a problem, and allows nothing. Beside anchors, a mark
- * counts only when they cover the event that records it: a stolen key could sign another mark now.
+ * The highest mark with a trusted signature; a mark with another one is a problem, and allows nothing. With anchors, a mark
+ * counts only if they cover the event that records it: a stolen key could sign another mark now.
  */
 export function believedMark(
   owner: ChainOwner,
@@ -121,7 +121,7 @@ export function believedMark(
   return highest;
 }
 
-/** The highest sequence of a chain that an anchor kept elsewhere covers; null without such anchors. */
+/** The highest sequence of a chain that an external anchor covers; null without anchors. */
 export function anchoredSequence(owner: ChainOwner, trees: readonly NamedTree[], evidence: Evidence): number | null {
   const statements = evidence.anchors.filter((anchor) => anchor.external && isAbout(anchor.statement, owner));
   const heads = evidence.roots.flatMap(({ origin, size, external }) => {

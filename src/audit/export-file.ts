@@ -27,7 +27,7 @@ const headerSchema = strict({
   schema: Type.Enum(['svc.audit-export.v1', 'svc.audit-export.v2']),
   exportedAt: text,
   key: nullable,
-  /** From version 2, for people; nothing proves them. */
+  /** From version 2, for people; not verified. */
   instructions: Type.Optional(Type.Array(text)),
 });
 const checkpointSchema = strict({ type: Type.Literal('checkpoint'), line: text });
@@ -103,7 +103,7 @@ export async function* exportLines(
   yield line({ type: 'end', events });
 }
 
-/** Hashes of events that retention removed: without them the rest could not be shown to be in the tree. */
+/** Hashes of events that retention removed: without them the other events could not be shown to be in the tree. */
 async function* removedLeaves(
   scan: AuditScan,
   trees: readonly StoredTree[],
@@ -117,7 +117,7 @@ async function* removedLeaves(
     }
 }
 
-/** JSON on what every reader takes for one line: some end a line at these characters too. */
+/** JSON that every reader treats as one line: some end a line at these characters too. */
 function lineOf(value: unknown): string {
   return JSON.stringify(value).replace(lineEnds, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -180,12 +180,12 @@ interface GivenEvidence {
 }
 
 export interface ExportVerifier {
-  /** One after the other: the next line when this one is taken. */
+  /** One after the other: the next line when this one has been processed. */
   line(text: string): Promise<void>;
   finish(): TrailReport;
 }
 
-/** Takes an export line by line, so that one of any size is verified in constant memory. */
+/** Processes an export line by line, so that any size is verified in constant memory. */
 export function verifyExport(given: GivenEvidence): ExportVerifier {
   return new LineVerifier(given);
 }
@@ -286,7 +286,7 @@ class LineVerifier implements ExportVerifier {
 function parsedLine(line: string) {
   try {
     const value: unknown = JSON.parse(line);
-    // Byte for byte what the export wrote: a member given twice would show one reader what another one verified.
+    // Byte for byte the exported form: with a duplicate member, two readers could see different values.
     if (lineOf(value) !== line) return null;
     const decoded = decodeLine(value);
     return decoded.ok ? decoded.value : null;

@@ -1,4 +1,4 @@
-/** The first lines of an export, for the auditor [audit §7]: what the file is, how to verify it, and what verification cannot show. */
+/** The first lines of an export, for the auditor [audit §7]: its content, how to verify it, and what verification cannot show. */
 export const exportInstructions: readonly string[] = [
   'This file is the audit trail of a Setpoint site: who asked for what, when, and how it ended. It is JSON Lines, one object a line, described in docs/formats/audit.md.',
   'Check it with "setpoint audit verify --file FILE --key KEY". Get KEY from the site separately ("setpoint audit key" prints it there): the author of this file may also have written the key in it, and this text.',

@@ -1,7 +1,7 @@
 /**
- * Looks at every stored event while the service runs [audit §7]: at least once in `full_check_interval_ms`, beside its other work, in
- * at most a twentieth of the time of one core. A rewrite that is consistent in itself passes: only an anchor that was kept elsewhere
- * shows it (`setpoint audit verify --anchor`).
+ * Verifies every stored event while the service runs [audit §7]: at least once in `full_check_interval_ms`, in the background, with
+ * at most a twentieth of one core. It cannot detect a consistent rewrite: only an external anchor can
+ * (`setpoint audit verify --anchor`).
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -16,11 +16,11 @@ import { splitHashes, tileWidth } from './tree/tree-proofs.ts';
 import { type StoredTree, treesOf } from './tree/tree-store.ts';
 import { ChainVerifier } from './verify-chain.ts';
 
-/** Small enough that no turn is long, details included. */
+/** Small enough to keep each turn short, including details. */
 const eventsPerRead = 200;
 /** Of one core. */
 const share = 0.05;
-/** After the start, when everything else has begun. */
+/** After the start, when everything else is running. */
 const firstDelayMs = 60_000;
 
 export interface FullCheckParts {
@@ -29,7 +29,7 @@ export interface FullCheckParts {
   readonly log: Log;
   readonly limits: Pick<AuditLimits, 'full_check_interval_ms'>;
   readonly breaks: Breaks;
-  /** The key that marks are believed of, as statements name it. */
+  /** The trusted key of marks, in the form used by statements. */
   readonly key: string;
   /** The heads that this service signed last. */
   readonly heads: () => readonly RootAnchor[];
@@ -72,7 +72,7 @@ export class FullCheck {
   async check(): Promise<void> {
     const chains = this.#parts.database.query.selectFrom('audit_chain').orderBy('chain_id');
     for (const { chain_id: chainId } of await chains.select('chain_id').execute()) {
-      // Signed heads first, then the chain: the service keeps recording and signing, and the head of a chain only moves forward.
+      // Signed heads first, then the chain: the service keeps recording and signing, and the head of a chain only advances.
       const heads = this.#parts.heads();
       const chain = await chains.selectAll().where('chain_id', '=', chainId).executeTakeFirst();
       if (chain !== undefined) await this.#checkChain(chain, heads);
@@ -86,7 +86,7 @@ export class FullCheck {
     const problems: string[] = [];
     const trees = await treesOf(database.query, chain.chain_id);
     const origin = trees.at(-1)?.origin;
-    // Its first checkpoint begins the tree, and looks at every event.
+    // Its first checkpoint starts the tree, and reads every event.
     if (origin === undefined) return;
     const roots = heads.filter(({ origin: signed }) => trees.some((tree) => tree.origin === signed));
     const evidence: Evidence = { anchors: [], roots, trusted: new Set([key]), problems: [] };
@@ -95,7 +95,7 @@ export class FullCheck {
     const broken = verifier.finish().find((part) => part.broken !== null && part.acknowledgedBy === null)?.broken;
     const wrong = broken ?? problems.map((reason) => ({ sequence: 1, reason }))[0];
     if (wrong === undefined) breaks.nothing('full-check', origin);
-    // Retention that removed events meanwhile is not a break; the next check sees its mark.
+    // Events removed by retention in the meantime are not a break; the next check reads its mark.
     else if ((await this.#marks(chain)).length === marked.length) {
       breaks.found('full-check', { origin, sequence: wrong.sequence, reason: wrong.reason });
       log.error('the audit log is broken', { ...owner, sequence: wrong.sequence, reason: wrong.reason });

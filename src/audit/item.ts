@@ -1,4 +1,4 @@
-/** The audit item of the wire [audit §1], its keys in the contract's order. */
+/** The audit item of the API [audit §1], with its keys in the contract's order. */
 import type { AuditEventTable } from './store/tables.ts';
 
 export interface AuditItem {

@@ -1,6 +1,6 @@
-/** Numbers of the wrong lines of a file, in one line of text however many there are. */
+/** Numbers of the invalid lines of a file, as one line of text. */
 
-/** How many are named; the others are counted. */
+/** Numbers that are named; further ones are counted. */
 const namedMax = 10;
 
 export class LineNumbers {

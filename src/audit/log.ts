@@ -20,15 +20,15 @@ import {
 } from './store/chain-store.ts';
 
 export interface AuditLog {
-  /** Resolves when the event is on disk; refuses with `audit-unavailable` when it is not. */
+  /** Resolves when the event is on disk; rejects with `audit-unavailable` otherwise. */
   append(entry: AuditEntry): Promise<Appended>;
-  /** Appends inside the caller's transaction: the event and the change are one. */
+  /** Appends inside the caller's transaction: the event and the change are committed together. */
   appendIn(transaction: Transaction, entry: AuditEntry): Promise<Appended>;
 }
 
-/** Who searched what; kept in the scope that was searched, outside what a search can see. */
+/** Who searched for what; stored in the searched scope, but not visible to searches. */
 export interface AccessLog {
-  /** Resolves when the record is on disk; refuses with `storage-unavailable` when it is not. */
+  /** Resolves when the record is on disk; rejects with `storage-unavailable` otherwise. */
   record(scope: AuditScope, entry: AuditEntry): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface AuditLogParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly limits?: AuditLimits;
-  /** Told after each commit how many events it held. */
+  /** Called after each commit with its number of events. */
   readonly onAppended?: (events: number) => void;
 }
 
@@ -69,7 +69,7 @@ function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode
   const { database, clock, limits = auditLimits, onAppended } = parts;
   const waiting: Waiting[] = [];
   let flushing = false;
-  /** Appends whose details are being written out. */
+  /** Appends whose details are being serialized. */
   let preparing = 0;
 
   const chains = new ChainWriter(database, log);
@@ -115,7 +115,7 @@ function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode
       waiting.push({ scope, prepared, resolve, reject });
       if (flushing) return;
       flushing = true;
-      // After pending input was read: calls that arrived together share one commit.
+      // After pending input was read: concurrent calls share one commit.
       clock.soon(() => void flush());
     });
   };

@@ -1,6 +1,6 @@
 /**
  * Accepted records that a crash left open are closed as `unknown` [platform §3]. The log is read in windows, each in a transaction
- * of its own, from the place up to which everything was found closed: a start reads what came after the last look, whatever the
+ * of its own, from the place before which all records were closed: a start reads the events since the last check, whatever the
  * length of the log.
  */
 import type { Clock } from '../base/clock.ts';
@@ -16,22 +16,22 @@ interface Place {
   readonly database: Database;
   readonly clock: Clock;
   readonly scope: AuditScope;
-  /** Told after each commit how many events it held. */
+  /** Called after each commit with its number of events. */
   readonly onAppended?: (events: number) => void;
 }
 
 interface OpenRecordsParts extends Place {
   readonly log: Log;
-  /** Other processes write to this log too: what is accepted is left to them for so long. Null when there are none. */
+  /** For this time, accepted records are left to other processes that write to this log. Null without other processes. */
   readonly sharedForMs: number | null;
 }
 
 const intervalMs = 120_000;
 const eventsPerTurn = 5000;
-/** Nothing is closed: the process that accepted it is this one. */
+/** Nothing is closed: this process accepted the record. */
 const neverMs = Number.POSITIVE_INFINITY;
 
-/** The looks of one process: at its start, and while it runs. */
+/** The checks of one process: at its start, and while it runs. */
 export class OpenRecords {
   readonly #parts: OpenRecordsParts;
   #looks: Repeated | undefined;
@@ -42,7 +42,7 @@ export class OpenRecords {
     this.#parts = parts;
   }
 
-  /** Before this process accepts anything: without others, all that is open was left by a crash. */
+  /** Before this process accepts anything: without other processes, all open records were left by a crash. */
   async open(): Promise<void> {
     const { clock, sharedForMs, log } = this.#parts;
     await this.#look(sharedForMs ?? 0);
@@ -73,7 +73,7 @@ export class OpenRecords {
 }
 
 /**
- * Closes as `unknown` the records accepted at least `olderThanMs` ago without a conclusion; returns how many. A younger record
+ * Closes as `unknown` the records accepted at least `olderThanMs` ago without a conclusion; returns their number. A younger record
  * may still be in progress in another process, and one of an act in progress (`InProgress`) is: it stays open, and the next pass
  * begins there. Once the process of such an act no longer renews it, its records are closed whatever their age.
  */
@@ -98,7 +98,7 @@ const nothing = { closed: 0, isDone: true };
 
 interface Window {
   readonly head: ChainHead;
-  /** Events behind it are not looked at. */
+  /** Later events are not read. */
   readonly last: number;
   readonly scope: AuditScope;
   readonly clock: Clock;
@@ -111,14 +111,14 @@ async function closeWindow(transaction: Transaction, window: Window): Promise<ty
   if (through <= head.closedThrough) return nothing;
   const open = await openBetween(transaction, head, through);
   const nowMs = clock.wallMs();
-  // Records behind an open one are not always younger (the clock may have been set back), and some acts take long.
+  // Records after an open one are not always younger (the clock may have been set back), and some acts take long.
   const mayGoOn = ({ occurred_at: at, until_ms: untilMs }: OpenRecord): boolean =>
     untilMs === null ? olderThanMs > 0 && Date.parse(at) > nowMs - olderThanMs : untilMs > nowMs;
   const left = open.filter((row) => !mayGoOn(row));
   if (left.length > 0) await appendToChain(transaction, 'events', scope, left.map(unknownOf).map(prepareEntry), nowMs);
   const first = open.find(mayGoOn);
   const isDone = first !== undefined || through === last;
-  // Only now: the records of an act may be in several windows.
+  // Last, because the records of an act may be in several windows.
   if (isDone && first === undefined)
     await transaction.deleteFrom('audit_in_progress').where('until_ms', '<=', nowMs).execute();
   const closedThrough = first === undefined ? through : first.sequence - 1;

@@ -13,7 +13,7 @@ import type { LogTrees } from './tree/log-trees.ts';
 import { type StoredTree, treesOf } from './tree/tree-store.ts';
 import type { PublishedHead, PublishedHeads } from './witness/published-heads.ts';
 
-/** How long a proof waits for a checkpoint that covers its event. */
+/** Maximum wait of a proof for a checkpoint that covers its event. */
 const coverTimeoutMs = 2000;
 
 export interface ConsistencyProof {
@@ -46,14 +46,14 @@ export class AuditProofs {
     return head;
   }
 
-  /** That an event is in the log, as a file (C2SP tlog-proof). */
+  /** Proves that an event is in the log, as a file (C2SP tlog-proof). */
   async inclusion(scope: AuditScope, sequence: number): Promise<string> {
     const { trees } = this.#parts;
     const owner = { log: 'events', ...scope } as const;
     const row = await this.#event(scope, sequence);
     let all = await this.#trees(scope, 'events');
     if (row !== null && all.length === 0) {
-      // The first checkpoint of a log begins its tree.
+      // The first checkpoint of a log starts its tree.
       await this.#parts.checkpointer.cover(owner);
       all = await this.#trees(scope, 'events');
     }
@@ -72,7 +72,7 @@ export class AuditProofs {
     });
   }
 
-  /** That the log of `from` entries is the beginning of that of `to`; of what was signed last without `to`. */
+  /** Proves that the log of `from` entries is a prefix of that of `to`; without `to`, of the last signed one. */
   async consistency(scope: AuditScope, log: AuditLogName, from: number, to: number | null): Promise<ConsistencyProof> {
     const tree = (await this.#trees(scope, log)).at(-1);
     const signed = this.#parts.checkpointer.signedSize({ log, ...scope });
@@ -120,7 +120,7 @@ export class AuditProofs {
     const untilMs = clock.monotonicMs() + coverTimeoutMs;
     await Promise.race([checkpointer.coverSoon(owner), sleep(clock, coverTimeoutMs)]);
     for (;;) {
-      // Listened for before it is read: a publication between the two is not missed.
+      // Subscribed before the read, so that a publication in between is not missed.
       const next = published.next(Math.max(0, untilMs - clock.monotonicMs()));
       head = await published.newest(tree);
       if (covers(head)) return head;

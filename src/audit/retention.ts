@@ -1,7 +1,7 @@
 /**
  * Retention [audit §8], by age off by default: removes the oldest events of a chain, at or below a mark. A mark
  * is signed, recorded by an event of the same chain, and is at or below a checkpoint; the remaining events verify from there.
- * The access log is also bounded in number, because each search adds to it and searches cost their sender nothing.
+ * The access log is also limited in number, because each search adds to it at no cost to its sender.
  * An unfinished action is never removed: an accepted event stays until a terminal one has closed it.
  */
 import { canonicalJson } from '../base/canonical-json.ts';
@@ -20,9 +20,9 @@ import { keepLeaves, storeTree, treesOf } from './tree/tree-store.ts';
 
 export interface Retention {
   open(): void;
-  /** Told by the access log after each commit. */
+  /** Called by the access log after each commit. */
   appended(events: number): void;
-  /** Marks and removes what is too old now; returns how many events went. */
+  /** Marks and removes expired events; returns their number. */
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
@@ -122,13 +122,13 @@ class ChainRetention implements Retention {
       : lastTooOld(this.#database, chain, new Date(this.#clock.wallMs() - this.#limits.retention_days * dayMs));
   }
 
-  /** A whole batch at a time, so that not every search brings a mark. */
+  /** A whole batch at a time, so that not every search creates a mark. */
   #tooMany(chain: AuditChainRow, marked: number): number {
     const last = chain.sequence - this.#limits.access_events_max;
     return chain.log === 'access' && this.#bounded && last - marked >= this.#limits.retention_batch ? last : 0;
   }
 
-  /** In batches, oldest first, so that appends get their turn. */
+  /** In batches, oldest first, so that appends are not blocked. */
   async #remove(through: number, chainId: number): Promise<number> {
     let removed = 0;
     for (;;) {
@@ -164,7 +164,7 @@ class ChainRetention implements Retention {
   }
 }
 
-/** The last sequence before the first event that is not too old; clocks may have been set back, hence every era. */
+/** The last sequence before the first event to keep; clocks may have been set back, hence every era. */
 async function lastTooOld(database: Database, chain: AuditChainRow, bound: Date): Promise<number> {
   let firstKept = chain.sequence + 1;
   for (let era = chain.era; era >= 0; era--) {
@@ -227,7 +227,7 @@ async function oldestSequence(database: Database, chainId: number): Promise<numb
   return row?.sequence ?? null;
 }
 
-/** The mark and the event that records it are one: the event's details are the signed mark. */
+/** The mark and its event are one: the event's details are the signed mark. */
 async function mark(
   database: Database,
   chain: AuditChainRow,
@@ -237,11 +237,11 @@ async function mark(
 ): Promise<void> {
   const owner = ownerOf(chain);
   const trees = await treesOf(database.query, chain.chain_id);
-  /** Of each tree, the last of its events that may go. */
+  /** Of each tree, the last of its events that may be removed. */
   const ends = trees.map((tree, at) => ({ tree, end: Math.min(sequence, (trees[at + 1]?.first ?? sequence + 1) - 1) }));
   for (const { tree, end } of ends) await storeTree(database, clock, tree, end);
   await database.transaction(async (transaction) => {
-    // Events go, hashes stay.
+    // Events are removed, hashes stay.
     for (const { tree, end } of ends) await keepLeaves(transaction, tree, end);
     const { hash } = await transaction
       .selectFrom('audit_event')

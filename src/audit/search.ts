@@ -36,7 +36,7 @@ interface Range {
 
 /** How far the rarest of several filters is looked for. */
 const probedMatches = 200;
-/** The first window of a search of several filters; each further one is larger by this factor, up to the limit. */
+/** The first window of a search with several filters; each further one is larger by this factor, up to the limit. */
 const firstWindow = 200;
 const windowGrowth = 4;
 
@@ -47,7 +47,7 @@ export function createAuditSearch(parts: { database: Database; clock: Clock; sca
       const head = await chainHead(query, { log: 'events', ...scope });
       if (head === null) return { items: [], nextCursor: null };
       const reader = createReader(parts, head.chainId, filtersOf(criteria.filters));
-      // Events that are appended meanwhile belong to no later page: the newest is decided here.
+      // Events appended in the meantime belong to no later page: the newest sequence is fixed here.
       const { below } = criteria;
       const high = below !== null && below <= head.sequence ? Number(below) - 1 : head.sequence;
       const wanted = criteria.limit + 1;
@@ -116,14 +116,14 @@ function createReader(
       .where('sequence', '>=', range.low)
       .where('sequence', '<=', range.high)
       .$if(filter !== undefined, (narrow) =>
-        // "Unlikely" makes the planner take the filter's index; of its own accord it reads the whole range of sequences.
+        // "Unlikely" makes the planner use the filter's index; otherwise it reads the whole range of sequences.
         narrow.where(({ eb, fn }) =>
           fn<boolean>('unlikely', [eb(filter?.column ?? 'action', '=', filter?.value ?? '')]),
         ),
       )
       .orderBy('sequence', 'desc');
 
-  /** Of several filters the one with the fewest matches, as far as it pays to count. */
+  /** The most selective of several filters, as far as counting is worth it. */
   const rarest = async (range: Range): Promise<Filter | undefined> => {
     let best = filters[0];
     let fewest = Number.POSITIVE_INFINITY;
@@ -151,7 +151,7 @@ function createReader(
       const window = { low: edge?.sequence ?? range.low, high };
       const rows = await select(window, driver)
         .selectAll()
-        // Through a function, so that only the driver's index is offered: it was chosen.
+        // Through a function, so that only the chosen index can be used.
         .where(({ and, eb, fn, val }) =>
           and(others.map(({ column, value }) => eb(fn.coalesce(column, val('')), '=', value))),
         )

@@ -1,7 +1,7 @@
 /**
- * Signed statements about a chain [audit §6]: a checkpoint says how far it had come and with which hash; a
+ * Signed statements about a chain [audit §6]: a checkpoint contains its length and hash; a
  * mark says up to where events may be removed. Ed25519 over the canonical JSON of all members but the signature. A
- * statement names the key that signed it, so that it can be checked wherever it is kept.
+ * statement names the key that signed it, so that it can be verified anywhere.
  */
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import Type, { type Static } from 'typebox';
@@ -40,7 +40,7 @@ const markSchema = 'svc.audit-mark.v1';
 
 const decode = decoder(statementSchema);
 
-/** The raw public key as statements name it. */
+/** The raw public key in the form used by statements. */
 export function keyName(publicKey: KeyObject): string {
   const { x } = publicKey.export({ format: 'jwk' });
   if (x === undefined) throw new Error('the audit key is not an Ed25519 key');
@@ -70,7 +70,7 @@ export function signStatement(
   return { ...fields, signature };
 }
 
-/** The statement of this kind in `text`, if its own key signed it; whether that key is to be trusted is the caller's. */
+/** The statement of this kind in `text`, if its own key signed it; the caller decides whether that key is trusted. */
 export function readStatement(text: string, kind: StatementKind): Statement | null {
   let value: unknown;
   try {
@@ -93,11 +93,11 @@ export function readStatement(text: string, kind: StatementKind): Statement | nu
 
 export interface StatementFile {
   readonly statements: readonly Statement[];
-  /** Line numbers of what is not a checkpoint, or not signed by the key that it names. */
+  /** Line numbers of invalid checkpoints, or those not signed by the key that they name. */
   readonly badLines: readonly number[];
 }
 
-/** A file of checkpoints, one a line. */
+/** A file of checkpoints, one per line. */
 export function readCheckpoints(text: string): StatementFile {
   const statements: Statement[] = [];
   const badLines: number[] = [];

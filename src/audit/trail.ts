@@ -1,6 +1,6 @@
 /**
- * The audit trail of one data dir put together [audit §6]: its log, its search, its checkpoints and its retention, with the key
- * that signs both. This key differs from the one that signs tokens: permission to issue tokens must not allow vouching for the
+ * The audit trail of one data dir [audit §6]: its log, search, checkpoints and retention, with the key
+ * that signs both. This key differs from the one that signs tokens: permission to issue tokens must not allow signing the
  * log.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
@@ -32,16 +32,16 @@ export interface AuditTrail {
   readonly proofs: AuditProofs;
   /** Known breaks of the chains. */
   breaks(): readonly Break[];
-  /** The last checkpoints; nothing may be appended afterwards. */
+  /** Signs the last checkpoints; nothing may be appended afterwards. */
   close(): Promise<void>;
 }
 
-/** Where the data dir keeps what the audit needs outside the database. */
+/** Files in the data dir that the audit needs besides the database. */
 export function auditFiles(dataFolder: string): { readonly key: string; readonly checkpoints: string } {
   return { key: join(dataFolder, 'audit-key.pem'), checkpoints: join(dataFolder, 'audit-checkpoints.jsonl') };
 }
 
-/** Reads the key that signs checkpoints and marks, or makes one for a data dir that has no checkpoints yet. */
+/** Reads the key that signs checkpoints and marks, or creates one for a data dir without checkpoints. */
 export function auditKey(dataFolder: string): AuditKey {
   const { key, checkpoints } = auditFiles(dataFolder);
   if (readIfThere(key) === null && (readIfThere(checkpoints) ?? '') !== '')
@@ -64,7 +64,7 @@ export function auditKeyOf(pem: string): AuditKey {
   }
 }
 
-/** Opens the trail and closes what a crash left open. */
+/** Opens the trail and closes records that a crash left open. */
 export async function openAuditTrail(parts: {
   readonly database: Database;
   readonly dataFolder: string;
@@ -76,9 +76,9 @@ export async function openAuditTrail(parts: {
   /** The prefix of its logs' names. */
   readonly origin: string;
   readonly witnesses: readonly ConfiguredWitness[];
-  /** Cosignatures that a checkpoint needs before it is published. */
+  /** Number of cosignatures that a checkpoint needs before it is published. */
   readonly required: number;
-  /** Other processes write to this trail too: what is accepted is left to them for so long. Null when there are none. */
+  /** For this time, accepted records are left to other processes that write to this trail. Null without other processes. */
   readonly sharedForMs: number | null;
 }): Promise<AuditTrail> {
   const { limits, log, database, clock } = parts;

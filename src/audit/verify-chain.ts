@@ -1,6 +1,6 @@
 /**
- * Verification of one chain with its trees [audit §7], [audit §9], event by event, wherever they come from. Where a break was acknowledged
- * the chain has parts: each is verified for itself, with the checkpoints that were signed for it.
+ * Verification of one chain with its trees [audit §7], [audit §9], event by event, from any source. After an acknowledged break
+ * the chain has parts: each is verified separately, with its own checkpoints.
  */
 import { anchoredSequence, believedMark, type Evidence, type NamedTree } from './evidence.ts';
 import { isAbout } from './statement.ts';
@@ -27,7 +27,7 @@ export interface VerifiedChain {
 
 interface Part {
   readonly walk: ChainWalk;
-  /** Events up to here were removed by retention, and are passed over. */
+  /** Events up to here were removed by retention, and are skipped. */
   readonly skippedThrough: number;
 }
 
@@ -58,7 +58,7 @@ export class ChainVerifier {
     this.#part = this.#begin(null);
   }
 
-  /** Hashes that a tree keeps, before the events that they are of or that come behind them. */
+  /** Stored hashes of a tree, before or after the events. */
   keep(tree: number, leaves: KeptLeaves): void {
     this.#checks[tree]?.keep(leaves);
   }
@@ -77,12 +77,12 @@ export class ChainVerifier {
     return this.#reports;
   }
 
-  /** Roots of the full tiles of a tree, as its events give them. */
+  /** Roots of the full tiles of a tree, computed from its events. */
   tileRoots(tree: number): readonly Uint8Array[] {
     return this.#checks[tree]?.tileRoots ?? [];
   }
 
-  /** From one part to the next, which begins with the word that the one before is broken. */
+  /** From one part to the next, which starts with the acknowledgement of the break. */
   #turn(first: number, { event }: ChainRecord): void {
     this.#end({ sequence: first - 1, hash: event.previous });
     this.#at++;
@@ -124,14 +124,14 @@ export class ChainVerifier {
       acknowledgedBy: next,
     });
     if (next === null || broken === null) return;
-    // An anchor kept elsewhere is not answered by a word from here.
+    // An acknowledgement does not override an external anchor.
     const reached = anchoredSequence(owner, trees.slice(this.#at, this.#at + 1), this.#evidence);
     if (reached !== null && reached > coveredExternally && reached < next)
       this.#problems.push(`${nameOf(owner)}: an anchor contradicts the part before ${next}, acknowledged or not`);
   }
 }
 
-/** Which tree a checkpoint is of; lines of before there were trees are of the first. */
+/** The tree of a checkpoint; lines from before trees existed belong to the first. */
 function treeOf(note: string | undefined, trees: readonly NamedTree[]): number {
   const origin = note?.slice(0, note.indexOf('\n'));
   return origin === undefined ? 0 : trees.findIndex((tree) => tree.origin === origin);

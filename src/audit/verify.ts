@@ -21,7 +21,7 @@ export interface TrailReport {
   readonly problems: readonly string[];
 }
 
-/** Whether nothing is wrong, or nothing that was not acknowledged. */
+/** Whether there is no problem, or only acknowledged ones. */
 export function trailHolds({ chains, problems }: TrailReport): boolean {
   return problems.length === 0 && chains.every((chain) => chain.broken === null || chain.acknowledgedBy !== null);
 }
@@ -29,7 +29,7 @@ export function trailHolds({ chains, problems }: TrailReport): boolean {
 export interface VerifyScanOptions {
   readonly withDetails: boolean;
   readonly witnesses?: readonly Verifier[];
-  /** Told of each event as it is read. */
+  /** Called for each event as it is read. */
   readonly onRecord?: (owner: ChainOwner, record: ChainRecord) => void;
 }
 
@@ -39,7 +39,7 @@ export async function verifyScan(
   options: VerifyScanOptions,
 ): Promise<TrailReport> {
   const problems = [...evidence.problems];
-  // Beside the events: whatever it ends with is looked at below.
+  // Runs beside the reading of events; its result is used below.
   const damage = scan.damage().catch((error: unknown) => String(error));
   const chains: ChainReport[] = [];
   const origins = new Set<string>();
@@ -88,13 +88,13 @@ async function verifyStored(
   const reports = verifier.finish();
   for (const [at, tree] of trees.entries()) {
     const found = await checkTiles(verifier.tileRoots(at), (level) => scan.tiles(tree, level));
-    // Of a part whose events do not verify there is nothing to compare the tiles with.
+    // For a part whose events do not verify, the tiles are not compared.
     if (found !== null && reports[at]?.broken === null) problems.push(`${nameOf(owner)}: ${found}`);
   }
   return reports;
 }
 
-/** Stored tiles of leaves, as far as the events have come. */
+/** Stored tiles of leaves, as far as the events have been read. */
 class TileReader {
   readonly #first: number;
   readonly #tiles: AsyncIterator<ScannedTile>;
@@ -144,8 +144,8 @@ async function checkTiles(
 }
 
 /**
- * The newest published head of a log, null where none is kept. Cosigned by each of these witnesses it counts like an anchor: nobody here
- * can forge it. One that lacks a cosignature is a problem.
+ * The newest published head of a log, null without one. Cosigned by each of these witnesses it counts like an anchor, because nobody here
+ * can forge it. One without a required cosignature is a problem.
  */
 export async function cosignedRoots(
   name: string,
@@ -161,14 +161,14 @@ export async function cosignedRoots(
   return note === null ? [] : rootOf(formatNote(note), true);
 }
 
-/** Anchors of logs that are not there. */
+/** Anchors of unknown logs. */
 export function strangeAnchors({ roots }: Evidence, origins: ReadonlySet<string>): string[] {
   return roots
     .filter(({ origin, external }) => external && !origins.has(origin))
     .map(({ origin }) => `the anchor is of ${origin}, which is not a log of this site`);
 }
 
-/** Chains that an anchor knows and nobody else. */
+/** Chains known only from an anchor. */
 export function lostChains(evidence: Evidence, found: readonly ChainReport[]): ChainReport[] {
   const known = new Set(found.map(({ owner }) => nameOf(owner)));
   const lost = new Map<string, ChainOwner>();

@@ -1,11 +1,11 @@
-/** Whether the audit trail could take an event now [platform §4.1]: one is appended, and taken back. */
+/** Whether the audit trail can store an event now [platform §4.1]: appends one and rolls it back. */
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Database } from '../storage/database.ts';
 import type { AuditScope } from './event.ts';
 import { appendToChain, prepareEntry } from './store/chain-store.ts';
 
-/** Thrown to take the event back; nothing else ends the transaction that way. */
+/** Thrown to roll back; nothing else ends the transaction that way. */
 class Withdrawn extends Error {}
 
 export async function auditIsWritable(database: Database, scope: AuditScope, clock: Clock): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Background work beside an engine: storing spooled rows, and looking for rules that others changed. */
+/** Background work beside an engine: storing spooled rows, and polling for rules that others changed. */
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ParametersInForce } from '../automation/parameters-in-force.ts';
 import { recordSpool } from '../automation/record-spool.ts';
@@ -7,9 +7,9 @@ import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
 
-/** How often executions are tried to be stored that were kept while the database was away. */
+/** Retry interval for executions that were spooled while the database was unavailable. */
 const spoolPollMs = 2000;
-/** How often an engine looks for changed rules and parameters that nobody told it of. */
+/** Poll interval for rules and parameters whose change notification was lost. */
 const rulesPollMs = 2000;
 
 interface SpoolParts {
@@ -31,12 +31,12 @@ export function storeSpool({ config, runs, log }: SpoolParts): Timer & { recover
     spool.recover().catch((error: unknown) => {
       log.error('cannot recover spooled executions', { error: String(error) });
     });
-  // Of a process that was killed while it kept them.
+  // Of a process that was killed while it spooled them.
   void recover();
   return { cancel: () => storing.cancel(), recover };
 }
 
-/** Changes of rules and parameters reach every engine when they are made; this finds those of which the message was lost. */
+/** Changes of rules and parameters reach every engine when they are made; this finds those whose notification was lost. */
 export function pollRules(client: EngineClient, log: Log, parameters: Pick<ParametersInForce, 'renew'>): Repeated {
   return repeatedly(systemClock, rulesPollMs, log, async () => {
     await parameters.renew((inForce) => client.reload(inForce));

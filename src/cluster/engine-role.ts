@@ -40,7 +40,7 @@ interface RoleSettings {
   readonly dataDir: string;
   readonly configDir: string;
   readonly logLevel: LogLevel;
-  /** Secrets of channels stand in the environment. */
+  /** Secrets of channels come from the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly roles: { readonly engine: boolean };
 }
@@ -52,7 +52,7 @@ export interface EngineRoleParts {
   readonly limits: { readonly automation: AutomationLimits; readonly devices: DeviceLimits };
   readonly store: RuleStore;
   readonly stream: Pick<LiveStream, 'publish' | 'renew'>;
-  /** Overrides and limits of the engine that runs here reached their end. */
+  /** Overrides and limits of the engine in this process have ended. */
   readonly onGrantsEnded: EngineClientParts['onGrantsEnded'];
   /** Of the rules' history and state. */
   readonly runtime: DatabasePlace;
@@ -60,33 +60,33 @@ export interface EngineRoleParts {
   /** Of measurements, while this process controls a site that is shared. */
   readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
   readonly parameters: ParametersInForce;
-  /** Reads parameters from site.yaml; throws a Fault when that is not valid now. */
+  /** Reads parameters from site.yaml; throws a Fault if it is invalid now. */
   readonly readParameters: () => Promise<SiteParameters>;
   readonly log: Log;
 }
 
 export interface EngineRole {
   readonly engine: EngineClient;
-  /** While another process controls: up, with nothing to do. */
+  /** On a standby: up, with nothing to do. */
   readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'traffic' | 'channels' | 'errors' | 'texts' | 'trace' | 'scan'>;
-  /** Whether this process is the one that controls, now. */
+  /** Whether this process is the leader now. */
   controls(): boolean;
   /**
    * Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. The returned
-   * function ends the engine, calls `use`, which brings the site and its parameters into force, and has devices and engine
+   * function ends the engine, calls `use`, which applies the site and its parameters, and lets devices and engine
    * continue with it [points §1.3].
    */
   prepare(site: Site): (use: () => Promise<SiteParameters>) => Promise<ReloadReport | null>;
-  /** Starts it; what was loaded, or null while another process controls. */
+  /** Starts it; returns what was loaded, or null on a standby. */
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
 }
 
-/** Pause before threads that start are asked again whether they are ready. */
+/** Interval of readiness checks of starting threads. */
 const readyRetryMs = 500;
-/** Pause before threads that could not be started are started again. */
+/** Retry interval after threads could not be started. */
 const standByRetryMs = 500;
-/** Pause before the states of the rules are asked for again. */
+/** Retry interval for the states of the rules. */
 const adoptRetryMs = 100;
 
 export function engineRole(parts: EngineRoleParts): EngineRole {
@@ -181,10 +181,10 @@ class SharedRole implements EngineRole {
   readonly #mailbox;
   readonly #seat;
   readonly #spool;
-  /** The term that this process is in: the next to control, or controlling. */
+  /** The term of this process: next to lead, or leader. */
   #term: number | undefined;
   #stopping = false;
-  /** One begins after the other has ended. */
+  /** Terms do not overlap. */
   #turn: Promise<void> = Promise.resolve();
   #standing;
   #trouble = '';
@@ -230,7 +230,7 @@ class SharedRole implements EngineRole {
             this.#term = undefined;
             setLease(this.#memory, 0);
             await this.#inTurn(this.#letGo);
-            // A process that contends has threads to control with.
+            // A process that contends for control has threads.
             for (;;) {
               await this.#inTurn(this.#standAgain);
               if (this.#standing !== undefined || this.#stopping) return;
@@ -244,7 +244,7 @@ class SharedRole implements EngineRole {
     return this.#seat;
   }
 
-  /** While another process controls: up, with nothing to do. */
+  /** On a standby: up, with nothing to do. */
   readonly devices: EngineRole['devices'] = {
     up: () => (this.#term === undefined ? true : (this.#standing?.devices.up() ?? true)),
     channels: () => (this.#term === undefined ? [] : (this.#standing?.devices.channels() ?? [])),
@@ -311,7 +311,7 @@ class SharedRole implements EngineRole {
     return result;
   }
 
-  /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
+  /** Threads started and rules compiled, so that a takeover waits for neither. No device connection, no state. */
   #standBy(): Standing {
     const devices = startDevices(this.#parts, true);
     try {
@@ -335,7 +335,7 @@ class SharedRole implements EngineRole {
   async #tellWhenReady(started: Standing): Promise<void> {
     for (;;) {
       try {
-        // A thread that is asked something answers once it runs.
+        // A thread answers its first call once it runs.
         const [rules] = await Promise.all([started.client.reload(), started.devices.counts()]);
         if (this.#term === undefined) this.#log.info('this process is a standby', { ...rules });
         return;
@@ -346,7 +346,7 @@ class SharedRole implements EngineRole {
     }
   }
 
-  /** The last holder may have been told of others than this process: what is in the file is what an operator wants. */
+  /** The last leader may have been given other parameters than this process: the file has what the operator wants. */
   async #readParameters(read: (inFile: () => Promise<SiteParameters>) => Promise<unknown>): Promise<void> {
     try {
       await read(this.#parts.readParameters);
@@ -366,12 +366,12 @@ class SharedRole implements EngineRole {
     this.#standing?.poll.now();
   }
 
-  /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
+  /** The last leader's states are final: the epoch fences it off. Without a lease no command is sent. */
   async #getReady(epoch: number): Promise<void> {
     if (this.#standing === undefined || this.#term !== epoch) return;
     this.#standing.devices.connect();
     const { parameters } = this.#parts;
-    // Not in turn: a takeover waits for no change that waits for the last holder.
+    // Not in turn: a takeover must not wait for a change that waits for the last leader.
     await this.#readParameters(async (inFile) => parameters.use(await parameters.read(await inFile())));
     try {
       await this.#standing.client.adopt(epoch, parameters.current());
@@ -389,7 +389,7 @@ class SharedRole implements EngineRole {
     try {
       await this.#standing.client.run();
     } finally {
-      // An engine that does not run yet is started again: what is measured meanwhile is recorded all the same.
+      // An engine that does not run yet is restarted: readings are recorded in the meantime.
       if (this.#term === epoch) this.#parts.recording()?.begin(epoch);
     }
     this.#log.info('this process controls the site', { epoch });
@@ -407,7 +407,7 @@ class SharedRole implements EngineRole {
     await recorded;
   };
 
-  /** Tells a new reason once: a file that is missing, a thread that cannot be started. */
+  /** Logs a new reason once: a missing file, a thread that cannot be started. */
   readonly #standAgain = async (): Promise<void> => {
     if (this.#stopping) return;
     try {

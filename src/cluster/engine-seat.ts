@@ -1,6 +1,6 @@
 /**
- * The engine of a site that several processes serve: the client of this process's own engine while it controls, and otherwise
- * that of the one that does, asked through messages (docs/guides/several-machines.md). Handlers and stream see one engine.
+ * The engine of a site with several processes: the client of the local engine while this process leads, and otherwise
+ * that of the leader, through messages (docs/guides/several-machines.md). Handlers and stream use one engine.
  */
 import Type, { type TSchema } from 'typebox';
 import type { EngineClient } from '../automation/engine-client.ts';
@@ -27,9 +27,9 @@ import type { Mailbox, News } from './mailbox.ts';
 export interface EngineSeat extends EngineClient {
   /** From now on the engine is this one. */
   sit(client: EngineClient): void;
-  /** No engine is here any more. */
+  /** There is no local engine any more. */
   leave(): void;
-  /** Takes the records of the local engine; passes them on to the watching processes. */
+  /** Receives the records of the local engine; passes them on to the watching processes. */
   publish(records: readonly ExecutionRecord[]): void;
 }
 
@@ -38,18 +38,18 @@ export interface EngineSeatParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AutomationLimits;
-  /** Records of watched rules, wherever they ran. */
+  /** Records of watched rules, from any process. */
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
   /** Called when another process's engine runs, to send it the watched rules again. */
   readonly onStart: () => void;
-  /** While no engine is here: some process changed rules, or took parameters of the site again. */
+  /** Without a local engine: another process changed rules, or applied parameters of the site. */
   readonly onChange: (what: 'rules' | 'parameters') => void;
   readonly parameters: Pick<ParametersInForce, 'renew' | 'current'>;
 }
 
-/** The mailbox of the controlling process. */
+/** The mailbox of the leader. */
 const engineName = 'engine';
-/** Questions that may be asked twice: after the death of the process that fetched one, the next controller is asked. */
+/** Calls that may be repeated: if the process that fetched one dies, the next leader is called. */
 const repeatable = [
   'reload',
   'explain',
@@ -65,15 +65,15 @@ const repeatable = [
   'watch',
 ] as const;
 /**
- * Without parameters: it would be too late for them where the engine that follows was given newer ones meanwhile. It has those
- * of its own file, which it read after the lease of the one before had ended.
+ * Without parameters: they might be older than those of the next engine, which has the
+ * parameters of its own file, read after the lease of the previous leader had ended.
  */
 const reloadAgain = { ids: [], removed: [] };
 /** A process counts as watching for this long after it last asked; watchers repeat the question more often. */
 const watchLeaseMs = 10_000;
 const watchRenewMs = 3000;
 
-/** The questions of other processes: they may be of another version, and anything else would end the engine's thread. */
+/** Calls by other processes: they may run another version, and an unexpected error would end the engine's thread. */
 const numbers = Type.Array(Type.Integer());
 const parameter = Type.Object({ value: Type.Number(), unit: Type.Optional(Type.String()) });
 const facts = {
@@ -194,7 +194,7 @@ class ContendedSeat implements EngineSeat {
       : this.#local.reload(parameters, changed);
   }
 
-  /** The process that controls reads them itself: of two changes at once, its last look finds both. */
+  /** The leader reads them itself: of two concurrent changes, its last read finds both. */
   async takeStored(parameters: SiteParameters): Promise<ReloadReport> {
     this.#announce('parameters');
     return this.#local === undefined ? this.#remote.call('reload', reloadAgain) : this.#local.reload(parameters);
@@ -230,7 +230,7 @@ class ContendedSeat implements EngineSeat {
     return this.#local === undefined ? null : this.#local.measures();
   }
 
-  // Over a database that processes share, runs are stored as they come.
+  // Over a shared database, runs are stored at once.
   async settle(ruleId: number): Promise<void> {
     return this.#local?.settle(ruleId);
   }
@@ -273,7 +273,7 @@ class ContendedSeat implements EngineSeat {
     return this.#local;
   }
 
-  /** All that anybody watches, told to the engine that is here. */
+  /** All watched rules, sent to the local engine. */
   #watchAll(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [name, watcher] of this.#watchers) if (watcher.untilMs <= nowMs) this.#watchers.delete(name);
@@ -294,7 +294,7 @@ class ContendedSeat implements EngineSeat {
     const handlers: Handlers<SharedEngineMethods> = {
       reload: async (change) => {
         understand.reload(change);
-        // This process asked before it controlled. Its change holds the turn, and the takeover has read the value.
+        // This process asked before it led. Its change holds the turn, and the takeover has read the value.
         if (name === this.#mailbox.name) return this.#here().reload();
         const { parameters } = this.#parts;
         const inFile = () => change.parameters ?? parameters.current();
@@ -386,7 +386,7 @@ function isCall(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'tag' in message && message.tag === 'call';
 }
 
-/** Throws where a value is not what it should be. */
+/** Throws for an invalid value. */
 function understanding(schema: TSchema): (argument: unknown) => void {
   const decode = decoder(schema);
   return (argument) => {

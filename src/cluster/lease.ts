@@ -1,9 +1,9 @@
 /**
- * Which of several processes controls the site (docs/guides/several-machines.md). The one that holds an advisory lock on a
- * connection of its own does, for as long as it renews its lease; each new holder raises the epoch, which fences off whatever
- * an older one still writes. The holder's own monotonic clock decides the end of a lease, so that neither a stopped process
- * nor a database that is away can make two of them control: the next one waits until the last lease is over in any case,
- * counted on its own monotonic clock from when it last saw that lease renewed. No clock has to show the right time.
+ * Leader election among several processes of a site (docs/guides/several-machines.md). The leader holds an advisory lock on a
+ * separate connection and renews its lease; each new leader raises the epoch, which fences off
+ * late writes of an older one. The leader's own monotonic clock decides the end of a lease, so that neither a stopped process
+ * nor an unavailable database can lead to two leaders: the next one waits until the last lease is over in any case,
+ * counted on its own monotonic clock from when it last saw that lease renewed. No wall clock needs to be right.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -25,23 +25,23 @@ export interface LeaseParts {
   readonly place: PostgresPlace;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names this process for the operator. */
+  /** Name of this process for the operator. */
   readonly holder: string;
-  /** How long a command may be on its way to a device; waited for beside the rest of the last lease. */
+  /** Maximum time of a command on its way to a device; waited for in addition to the rest of the last lease. */
   readonly graceMs: number;
-  /** This process is next in line to control: it may get ready, and command nothing yet. */
+  /** This process is the next leader: it may prepare, but command nothing yet. */
   readonly onNext: (epoch: number) => void;
-  /** Nothing is left of the last one: it controls. */
+  /** The last leader has ended: this process leads. */
   readonly onLead: (epoch: number) => void;
-  /** Commands may be sent until this moment of the monotonic clock. */
+  /** Commands may be sent until this time of the monotonic clock. */
   readonly onExtend: (untilMs: number) => void;
-  /** Follows `onNext`. Resolves when nothing of this process controls any more; only then it contends again. */
+  /** Follows `onNext`. Resolves when this process no longer controls anything; only then it contends again. */
   readonly onLost: (reason: string) => Promise<void>;
 }
 
 interface Term {
   readonly epoch: number;
-  /** When nothing of the last holder can reach a device any more. */
+  /** When no command of the last leader can reach a device any more. */
   readonly freeMs: number;
   leaseEndMs: number;
 }
@@ -61,14 +61,14 @@ class HeldLease implements EngineLease {
   readonly #renewMs;
   readonly #pollMs;
   readonly #schema;
-  // A busy machine may take longer than a lease to connect; the leader watches the end of its lease itself.
+  // A busy machine may take longer than a lease to connect; the leader checks the end of its lease itself.
   readonly #answerMs;
   readonly #server;
   #connection: PostgresConnection | undefined;
   #state: ReturnType<EngineLease['state']> = 'standby';
   #term: Term | undefined;
   #seen: { readonly mark: string; readonly atMs: number } | undefined;
-  /** Since the database was away for this process: what it showed of the lease at first. Perhaps it was away for the holder, too. */
+  /** Since the database was unavailable for this process: the first observed lease. The leader may have lost it, too. */
   #returned: { mark: string | undefined } | undefined;
   #trouble = '';
   readonly #closing = new AbortController();
@@ -129,8 +129,8 @@ class HeldLease implements EngineLease {
   }
 
   /**
-   * When the lease was renewed before: seen no earlier than that, by this process's own clock. A server that crashed may have
-   * forgotten the last renewals: what was seen before this process lost its connection counts for nothing.
+   * Latest known renewal of the lease, by this process's own clock. A server that crashed may have
+   * lost the last renewals: observations from before this process lost its connection do not count.
    */
   #renewedBefore(mark: unknown): number {
     const text = String(mark);
@@ -154,7 +154,7 @@ class HeldLease implements EngineLease {
     return 0;
   }
 
-  /** The lock, and with it the next epoch; or how long another process may have it for sure. */
+  /** The lock, and with it the next epoch; or the time for which another process certainly holds it. */
   async #contend(): Promise<Term | { readonly waitMs: number }> {
     const { run } = await this.#connected();
     const leftMs = await this.#leftToHolder(run);
@@ -167,19 +167,19 @@ class HeldLease implements EngineLease {
     if (row?.['got'] !== true) {
       const waitMs = overMs - this.#clock.monotonicMs();
       if (waitMs > 0) return { waitMs };
-      // A holder that does not renew has stopped or lost its way to the database, which may not know it for long.
+      // A leader that does not renew has stopped or lost its connection, which the database may not notice for a long time.
       await run(endHolder(this.#schema, 'engine'));
       // Its lock is free in a moment.
       return { waitMs: endedMs };
     }
-    // A transaction begun by a stopped holder would keep the epoch's row locked until the server aborts it, seconds later.
+    // A transaction of a stopped leader would keep the epoch's row locked until the server aborts it, seconds later.
     if (row['released'] !== true) {
       await run(endHolder(this.#schema, 'runtime'));
-      // An import of history is not a holder's: it does not look at the epoch.
+      // An import of history is not a leader's: it does not read the epoch.
       await run(`${endHolder(this.#schema, 'history')}
         AND pid IN (SELECT pid FROM pg_locks WHERE relation = 'engine_lease'::regclass AND mode = 'RowShareLock')`);
     }
-    // Nobody renews an older epoch from here on.
+    // From here on nobody renews an older epoch.
     const [last] = await run(
       `UPDATE engine_lease SET epoch = epoch + 1, holder = $1 RETURNING epoch, renewed_at::text AS mark, released`,
       [this.#parts.holder],
@@ -192,7 +192,7 @@ class HeldLease implements EngineLease {
     return { epoch, freeMs, leaseEndMs: sentMs + this.#leaseMs };
   }
 
-  /** True: the lease is renewed. False: not now, though it may be ours still. Throws nothing. */
+  /** True: the lease is renewed. False: not now, though it may still be held. Never throws. */
   async #renew(current: Term): Promise<'renewed' | 'unanswered' | 'taken'> {
     const sentMs = this.#clock.monotonicMs();
     const ask = async (): Promise<'renewed' | 'unanswered' | 'taken'> => {
@@ -204,12 +204,12 @@ class HeldLease implements EngineLease {
         );
         if (Number(row?.['epoch']) !== current.epoch) return 'taken';
         if (row?.['got'] !== true) {
-          // The database has not noticed yet that the old connection is gone.
+          // The database has not noticed yet that the old connection is lost.
           this.#disconnect();
           return 'unanswered';
         }
       }
-      // Not waited for until it is on disk: a process that misses a renewal which a crash of the server took back starts counting
+      // Not synced to disk: a process that misses a renewal that a crash of the server rolled back starts counting
       // again.
       const rows = await run(
         `UPDATE engine_lease SET renewed_at = clock_timestamp() WHERE epoch = $1
@@ -236,7 +236,7 @@ class HeldLease implements EngineLease {
     }
   }
 
-  /** Holds the lease until it is lost; says why. */
+  /** Holds the lease until it is lost; returns the reason. */
   async #lead(current: Term): Promise<string> {
     this.#state = 'waiting';
     this.#log.info('this process is next in line to control', { epoch: current.epoch });

@@ -1,17 +1,17 @@
 /**
- * How long a request may be at work, by what the configuration lets it wait for: after that, what another process accepted in
+ * Maximum time of a request, from its configured deadlines: after that, a record that another process accepted in
  * the audit was left open by its end ([platform §3], docs/guides/several-machines.md).
  */
 
-/** A request that waits for nothing that is configured. */
+/** A request without configured deadlines. */
 const otherwiseMs = 120_000;
-/** Reading the request, and writing what the wait was for: to a database that is slow, by clocks that differ. */
+/** Reading the request, and storing its result: in a slow database, with clocks that differ. */
 const marginMs = 30_000;
 
-/** Of one request, one after the other: enabling or changing a rule reloads it, then asks for the other writers of its points. */
+/** One after the other in one request: enabling or changing a rule reloads it, then finds the other writers of its points. */
 const engineCalls = 2;
 
-/** The waits of a request, one at a time. */
+/** The waits of a request, in sequence. */
 export interface RequestWaits {
   readonly engineCallMs: number;
   /** Of data processing. */

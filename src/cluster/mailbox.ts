@@ -1,7 +1,7 @@
 /**
- * Messages between the processes of one site, through their database: no second bus. A message is a row; a notification alerts
- * its recipient, and a poll finds messages whose notification was lost. A message that is not fetched in time expires. News goes
- * to all and is not stored: a process that depends on it also polls.
+ * Messages between the processes of one site, through their database, without a separate bus. A message is a row; a notification alerts
+ * its recipient, and a poll finds messages whose notification was lost. Unread messages expire. Broadcasts go
+ * to all and are not stored: a process that depends on them also polls.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -19,29 +19,29 @@ export type News = (typeof news)[number];
 export interface Mailbox {
   /** The name of this process, for answers. */
   readonly name: string;
-  /** Resolves when the message is on its way; refuses with `storage-unavailable`. */
+  /** Resolves when the message is stored; rejects with `storage-unavailable`. */
   send(recipient: string, message: unknown): Promise<void>;
-  /** Also takes what is sent to `recipient`, from now on or no more. */
+  /** Starts or stops receiving messages to `recipient` as well. */
   alsoFor(recipient: string, takes: boolean): void;
   onMail(listener: (mail: Mail) => void): void;
-  /** Tells every process that listens now, this one too; refuses as `send` does. */
+  /** Notifies every listening process, including this one; rejects as `send` does. */
   announce(what: News): Promise<void>;
   onNews(listener: (what: News) => void): void;
   close(): Promise<void>;
 }
 
 export interface MailboxLimits {
-  /** Time between two looks when no notification comes. */
+  /** Poll interval without notifications. */
   readonly pollMs: number;
-  /** A message that was not fetched for so long is thrown away: its sender has given up. */
+  /** Unread messages expire after this time: their sender has given up. */
   readonly maxAgeMs: number;
-  /** A connection on which the database does not answer for so long is given up. */
+  /** A connection without an answer for this time is closed. */
   readonly answerMs: number;
 }
 
 const defaults: MailboxLimits = { pollMs: 1000, maxAgeMs: 5000, answerMs: 1000 };
 const retryMs = 250;
-/** Before what is announced, in the place of a recipient: no process is called so. */
+/** Prefix of broadcasts, in place of a recipient: no process has this name. */
 const newsPrefix = 'news:';
 
 export function openMailbox(

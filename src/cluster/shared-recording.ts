@@ -1,6 +1,6 @@
 /**
- * Recording by one of several processes (docs/guides/several-machines.md): the controlling process records, for as long as it
- * controls, with the epoch that fences off a former one. Rows that it could not store are kept in a file, and stored by the
+ * Recording by one of several processes (docs/guides/several-machines.md): the leader records, for as long as it
+ * leads, with the epoch that fences off a former one. Rows that it could not store are spooled to a file, and stored by the
  * process that has the file when the database is available again.
  */
 import type { Clock } from '../base/clock.ts';
@@ -13,7 +13,7 @@ import { addedCounts, noCounts, type RecorderCounts } from '../historian/recorde
 import type { Recording } from '../historian/recorder-protocol.ts';
 
 export interface SharedRecording extends Recording {
-  /** This process controls from now on. */
+  /** This process leads from now on. */
   begin(epoch: number): void;
   /** It no longer leads: pending rows are spooled instead of stored. */
   end(): Promise<void>;
@@ -27,13 +27,13 @@ export interface SharedRecordingParts {
   readonly log: Log;
 }
 
-/** How often kept readings are tried to be stored. */
+/** Retry interval for spooled readings. */
 const spoolPollMs = 2000;
 
 export function shareRecording(parts: SharedRecordingParts): SharedRecording {
   let current: Recording | undefined;
   let stopped = false;
-  /** Of recorders that ended. */
+  /** Of recorders that have ended. */
   let past = noCounts;
   const recover = (): Promise<void> =>
     parts.spool.recover().catch((error: unknown) => {
@@ -52,7 +52,7 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
     current = undefined;
     if (ended === undefined) return past;
     past = addedCounts(past, { ...(await ended.stop(store)), waiting: 0 });
-    // A thread that was ended while it kept readings has left what it had written of its last file.
+    // A thread that was ended while it spooled readings left a partial last file.
     await recover();
     return past;
   };

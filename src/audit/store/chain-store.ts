@@ -1,6 +1,6 @@
 /**
- * The one way into a chain [audit §6]: finds its head under the database's write lock, numbers
- * and hashes the new events behind it, stores them with their details. Several processes on one site therefore share one
+ * The only writer of a chain [audit §6]: finds its head under the database's write lock, numbers
+ * and hashes the new events after it, and stores them with their details. Several processes on one site therefore share one
  * gap-free sequence.
  */
 import type { Compilable } from 'kysely';
@@ -30,19 +30,19 @@ export interface ChainHead {
   readonly closedThrough: number;
 }
 
-/** An entry that can be stored: checked, its details as the canonical text that is hashed. */
+/** An entry that can be stored: validated, with its details as the canonical text that is hashed. */
 export interface PreparedEntry {
   readonly entry: AuditEntry;
   readonly details: string | null;
   readonly detailsDigest: string | null;
 }
 
-/** Throws for an entry that is malformed: before it meets others in one transaction. */
+/** Throws for an invalid entry, before it shares a transaction with others. */
 export function prepareEntry(entry: AuditEntry): PreparedEntry {
   return atOnce(prepareSteps(entry));
 }
 
-/** As `prepareEntry`, in steps: the details of a large rule are some megabytes. */
+/** As `prepareEntry`, in steps: the details of a large rule are several megabytes. */
 export function* prepareSteps(entry: AuditEntry): Steps<PreparedEntry> {
   if (!isRecordable(entry)) throw new Error('the audit entry is malformed');
   if (entry.details === undefined) return { entry, details: null, detailsDigest: null };
@@ -71,12 +71,12 @@ export interface EntriesOf {
   readonly entries: readonly PreparedEntry[];
 }
 
-/** Most chains whose heads are remembered; beyond it the memory starts again. */
+/** Maximum number of cached heads; beyond it the cache is cleared. */
 export const headsKept = 100;
 
 /**
- * Appends to the chains of a log, and remembers where they end: as long as no one else appends, all of an append is one batch. One
- * that would not continue its chain is refused by the triggers; then the head is read, as for a chain that is not known yet.
+ * Appends to the chains of a log, and caches their heads: as long as no one else appends, all of an append is one batch. If the
+ * cached head is outdated, the triggers refuse the batch; then the head is read, as for an unknown chain.
  */
 export class ChainWriter {
   readonly #database;
@@ -90,7 +90,7 @@ export class ChainWriter {
     this.#log = log;
   }
 
-  /** All or nothing, on disk; the answer has the order of what was given. */
+  /** All or nothing, on disk; results in the order of the entries. */
   async append(groups: readonly EntriesOf[], clock: Pick<Clock, 'wallMs'>): Promise<readonly (readonly Appended[])[]> {
     const additions = (await this.#behindKnown(groups, clock.wallMs())) ?? (await this.#behindRead(groups, clock));
     if (this.#heads.size >= headsKept) this.#heads.clear();
@@ -101,7 +101,7 @@ export class ChainWriter {
     return additions.map(({ appended }) => appended);
   }
 
-  /** Null if a head is unknown, or no longer the last one. */
+  /** Null if a head is unknown, or outdated. */
   async #behindKnown(groups: readonly EntriesOf[], wallMs: number): Promise<readonly Addition[] | null> {
     const { batch } = this.#database;
     if (batch === null) return null;
@@ -111,7 +111,7 @@ export class ChainWriter {
       if (head === undefined) return null;
       additions.push(behind(ownerOf(this.#log, scope), head, entries, wallMs));
     }
-    // If it fails, nobody knows whether it is stored.
+    // If it fails, it is unknown whether it is stored.
     for (const { scope } of groups) this.#heads.delete(keyOf(scope));
     const stored = await batch(additions.flatMap((addition) => this.#statements(addition)));
     return stored === null ? null : additions;
@@ -119,7 +119,7 @@ export class ChainWriter {
 
   #behindRead(groups: readonly EntriesOf[], clock: Pick<Clock, 'wallMs'>): Promise<readonly Addition[]> {
     return this.#database.transaction(async (transaction) => {
-      // Inside the transaction: behind whatever another process committed before.
+      // Inside the transaction: after events that other processes committed before.
       const wallMs = clock.wallMs();
       const additions: Addition[] = [];
       for (const { scope, entries } of groups)
@@ -164,7 +164,7 @@ async function appendBehind(
 
 type Addition = ReturnType<typeof behind>;
 
-/** Rows to be stored behind a head, in the order of their columns, and the head that they make. */
+/** Rows to be stored after a head, in the order of their columns, and the resulting head. */
 function behind(owner: ChainOwner, head: ChainHead, entries: readonly PreparedEntry[], wallMs: number) {
   const occurredAt = new Date(wallMs).toISOString();
   const era = occurredAt < head.occurredAt ? head.era + 1 : head.era;
@@ -190,7 +190,7 @@ function keyOf({ tenantId, projectId }: AuditScope): string {
   return JSON.stringify([tenantId, projectId]);
 }
 
-/** Null when nothing was ever recorded for this owner. */
+/** Null if nothing was ever recorded for this owner. */
 export async function chainHead(
   transaction: Pick<Transaction, 'selectFrom'>,
   owner: ChainOwner,

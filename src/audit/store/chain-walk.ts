@@ -1,32 +1,32 @@
 /**
- * Verification of one chain [audit §6], event by event, wherever they come from. It names the first sequence
- * that breaks. Every event holds the hash of the one before, so an event that was changed together with its own hash is
- * betrayed by its successor; whatever was rewritten up to the end is betrayed by an anchor only.
+ * Verification of one chain [audit §6], event by event, from any source. It names the first sequence
+ * that breaks. Every event contains the hash of the previous one, so an event that was changed together with its own hash is
+ * detected at its successor; a rewrite up to the end is detected only with an anchor.
  */
 import { sha256Hex } from '../../base/digest.ts';
 import type { Statement } from '../statement.ts';
 import { type ChainedEvent, type ChainOwner, chainHash, chainStart } from './chain.ts';
 
-/** An event as it is stored or exported, with what the chain says about it. */
+/** A stored or exported event with its chain data. */
 export interface ChainRecord {
   readonly event: ChainedEvent;
   readonly hash: string;
-  /** Undefined when details are not looked at. */
+  /** Undefined if details are not verified. */
   readonly details: string | null | undefined;
-  /** Undefined where eras are not kept. */
+  /** Undefined if the source has no eras. */
   readonly era: number | undefined;
 }
 
-/** A statement that the chain has to agree with. */
+/** A statement that the chain must match. */
 export interface Anchor {
   readonly statement: Statement;
-  /** Kept outside the data dir. */
+  /** Stored outside the data dir. */
   readonly external: boolean;
 }
 
 export interface RetentionMark {
   readonly statement: Statement;
-  /** Sequence of the event that records the mark, and the digest that it must have. */
+  /** Sequence of the event that records the mark, and its required digest. */
   readonly auditedBy: number;
   readonly digest: string;
 }
@@ -46,7 +46,7 @@ type BreakKind =
 
 interface ChainBreak {
   readonly kind: BreakKind;
-  /** The first sequence that is not as it was recorded. */
+  /** The first sequence that differs from the record. */
   readonly sequence: number;
   readonly reason: string;
 }
@@ -58,27 +58,27 @@ export interface ChainReport {
   readonly events: number;
   readonly details: number;
   readonly broken: ChainBreak | null;
-  /** The newest verified sequence that a checkpoint of the data dir, and one kept elsewhere, vouches for. */
+  /** The newest verified sequence covered by a checkpoint of the data dir, and by an external one. */
   readonly coveredLocally: number;
   readonly coveredExternally: number;
-  /** The event that says that the break of this part is known, and begins the next part; null in the last one. */
+  /** The event that acknowledges the break of this part, and starts the next part; null in the last one. */
   readonly acknowledgedBy: number | null;
 }
 
 export interface ChainWalk {
   add(record: ChainRecord): void;
-  /** `head`: what the store holds as the last event; undefined when there is no store to ask. */
+  /** `head`: the stored last event; undefined without a store. */
   finish(head: { readonly sequence: number; readonly hash: string } | null | undefined): ChainReport;
 }
 
 export interface WalkStart {
   readonly owner: ChainOwner;
   readonly anchors: readonly Anchor[];
-  /** The highest valid mark; what lies at or below it may be missing. */
+  /** The highest valid mark; events at or below it may be missing. */
   readonly mark: RetentionMark | null;
-  /** Where the store says that the chain ends. */
+  /** The stored end of the chain. */
   readonly last?: number;
-  /** Continue behind this event instead of from the beginning. */
+  /** Continue after this event instead of from the beginning. */
   readonly after?: { readonly sequence: number; readonly hash: string };
 }
 
@@ -181,13 +181,13 @@ class WalkedChain implements ChainWalk {
     this.#broken ??= { kind, sequence, reason };
   };
 
-  /** Where a chain may begin: at 1, or where retention has left off. */
+  /** Possible start of a chain: 1, or after the events that retention removed. */
   #begin(sequence: number, record: ChainRecord): void {
     this.#first = sequence;
     if (this.#start.after !== undefined || sequence === 1) return;
     this.#expected = Math.min(sequence, this.#markAt + 1);
     if (this.#expected < sequence) return;
-    // Below the mark there is nothing left to compare with; the mark's own hash settles it.
+    // Below the mark there is nothing left to compare with; the mark's own hash decides.
     this.#previous = sequence === this.#markAt + 1 ? (this.#mark?.statement.hash ?? null) : record.event.previous;
   }
 
@@ -216,13 +216,13 @@ class WalkedChain implements ChainWalk {
   }
 }
 
-/** The action under which a person says that the chain before is broken [audit §9.7]. */
+/** The action by which a person acknowledges that the chain before is broken [audit §9.7]. */
 export const acknowledgeAction = 'audit.chain.acknowledge-break';
 
-/** The action under which a mark is recorded. */
+/** The action that records a mark. */
 export const markAction = 'audit.retention.mark';
 
-/** How far beyond its place an event is looked for that was moved; further ones are reported as edited. */
+/** How far beyond its place a moved event is searched for; further ones are reported as edited. */
 const reorderSearch = 100_000;
 
 type Fail = (kind: BreakKind, sequence: number, reason: string) => void;
@@ -236,7 +236,7 @@ function anchorsBySequence(anchors: readonly Anchor[]): ReadonlyMap<number, Anch
   return new Map([...bySequence].toSorted(([a], [b]) => a - b));
 }
 
-/** The sequence that the event was recorded with, when it was only moved. */
+/** The original sequence of the event, if it was only moved. */
 function originOf(owner: ChainOwner, record: ChainRecord, at: number, last: number | undefined): number | null {
   const from = Math.max(1, at - reorderSearch);
   const through = Math.min(at + reorderSearch, last ?? Number.POSITIVE_INFINITY);
@@ -246,7 +246,7 @@ function originOf(owner: ChainOwner, record: ChainRecord, at: number, last: numb
   return null;
 }
 
-/** How many details were compared: one or none. */
+/** Number of compared details: one or none. */
 function checkDetails(record: ChainRecord, fail: Fail, sequence: number): number {
   const { details } = record;
   if (details === undefined) return 0;
@@ -260,7 +260,7 @@ function checkDetails(record: ChainRecord, fail: Fail, sequence: number): number
   return 1;
 }
 
-/** Eras steer the search by time, so they must be what the times say. */
+/** Eras control the search by time, so they must match the times. */
 function checkTime(
   record: ChainRecord,
   before: { occurredAt: string; era: number } | null,

@@ -1,7 +1,7 @@
 /**
  * The bytes of the audit chain ([audit §6]; docs/formats/audit.md): one canonical text per event, which holds
- * the hash of the event before it, and its SHA-256. It is here because the migration of older databases needs it too.
- * The text is RFC 8785: members sorted by code unit, written out by hand because millions of events are verified at once.
+ * the hash of the previous event, and its SHA-256. It is here because the migration of older databases needs it too.
+ * The text is RFC 8785: members sorted by code unit, implemented without a library because millions of events are verified at once.
  */
 import { hash } from 'node:crypto';
 import type { AuditEventTable } from './tables.ts';
@@ -15,12 +15,12 @@ export interface ChainOwner {
   readonly projectId: string;
 }
 
-/** The chain in a sentence. */
+/** A description of the chain. */
 export function nameOf({ log, tenantId, projectId }: ChainOwner): string {
   return `${log} of ${tenantId}/${projectId}`;
 }
 
-/** An event as it is hashed. Optional members are null when they are left out. */
+/** An event in the form that is hashed. Optional members are null if absent. */
 export interface ChainedEvent {
   /** Canonical decimal. */
   readonly sequence: string;
@@ -38,11 +38,11 @@ export interface ChainedEvent {
   readonly traceId: string | null;
   readonly detailsDigest: string | null;
   readonly acceptedEventId: string | null;
-  /** Hash of the event before, or `chainStart`. */
+  /** Hash of the previous event, or `chainStart`. */
   readonly previous: string;
 }
 
-/** A stored event, or one that only lacks its hash, as it is hashed. */
+/** A stored event, or one without its hash, in the form that is hashed. */
 export function chainedEventOf(row: Omit<AuditEventTable, 'hash'>): ChainedEvent {
   return {
     sequence: String(row.sequence),
@@ -68,10 +68,10 @@ export function chainedEventOf(row: Omit<AuditEventTable, 'hash'>): ChainedEvent
 export const chainStart = '0'.repeat(64);
 
 /**
- * Only what somebody else named may need escapes; all other members were recorded by a grammar without quotes, backslashes
- * or control characters. Written out unescaped they stay unambiguous: the labels between them occur once in what was
- * recorded, so other members that give the same text do not exist. But the correlation id precedes a label that may be
- * left out: unescaped, it could have swallowed the digest of the details.
+ * Only names from outside may need escapes; all other members follow a grammar without quotes, backslashes
+ * or control characters. Unescaped they stay unambiguous: the labels between them occur once in a
+ * record, so no other members give the same text. But the correlation id precedes an optional
+ * label: unescaped, it could contain the digest of the details.
  */
 export function chainText(owner: ChainOwner, event: ChainedEvent): string {
   return (

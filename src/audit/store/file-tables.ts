@@ -1,6 +1,6 @@
 /**
- * The tables of the audit as the embedded engine first had them; `migration.ts` chains what they held. Never edit a step that
- * was released: add one.
+ * The first version of the audit tables on the embedded engine; `migration.ts` adds the chain to them. Never edit a
+ * released step: add one.
  */
 export const auditInFile = `
   CREATE TABLE audit_event (

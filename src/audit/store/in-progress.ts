@@ -1,5 +1,5 @@
 /**
- * Acts that last longer than any request, such as the import of a file by a command: the process that carries one out renews
+ * Acts that last longer than any request, such as the import of a file by a command: their process renews
  * its claim regularly, so that no other process closes its accepted records as `unknown` [platform §3].
  */
 import type { Clock } from '../../base/clock.ts';
@@ -28,9 +28,9 @@ export const inProgressOnServer = `
   );
 `;
 
-/** How long a claim holds. The clocks of two machines may differ. */
+/** Lifetime of a claim. The clocks of two machines may differ. */
 export const inProgressForMs = 60_000;
-/** How often its process renews it. */
+/** Renewal interval. */
 export const inProgressEveryMs = 10_000;
 
 export class InProgress {

@@ -1,10 +1,10 @@
 /**
- * Whether the indexes of the audit events on PostgreSQL hold all of them [audit §7]: one that leaves events out hides them from
- * searches. The embedded engine has a check of its own (`integrity-thread.ts`).
+ * Checks that the indexes of the audit events on PostgreSQL contain all of them [audit §7]: an incomplete index hides events from
+ * searches. The embedded engine has its own check (`integrity-thread.ts`).
  */
 import type { PostgresConnection, PostgresServer } from '../../storage/postgres.ts';
 
-/** As `server-tables.ts` makes them: each has an order that no other one has. */
+/** As in `server-tables.ts`: each has a unique order. */
 const indexes: readonly { readonly name: string; readonly order: string; readonly condition?: string }[] = [
   { name: 'audit_event_pkey', order: 'chain_id, sequence' },
   { name: 'audit_event_event_id_key', order: 'event_id' },
@@ -16,7 +16,7 @@ const indexes: readonly { readonly name: string; readonly order: string; readonl
   { name: 'audit_event_closes', order: 'accepted_event_id', condition: 'accepted_event_id IS NOT NULL' },
 ];
 
-/** The first index that lacks events; null when none does. On a connection of its own: its settings would slow other reads down. */
+/** The first incomplete index; null if there is none. On a separate connection, because its settings would slow down other reads. */
 export async function incompleteIndex(server: PostgresServer): Promise<string | null> {
   const connection = await server.connect();
   try {
@@ -52,7 +52,7 @@ async function firstIncomplete(run: PostgresConnection['run']): Promise<string |
 
 const ways = ['seqscan', 'indexscan', 'indexonlyscan', 'bitmapscan', 'sort', 'incremental_sort', 'hashagg'] as const;
 
-/** The ways in which the server may read, until the end of the transaction. */
+/** The plan types that the server may use, until the end of the transaction. */
 async function allow(run: PostgresConnection['run'], allowed: readonly (typeof ways)[number][]): Promise<void> {
   for (const way of ways) await run(`SET LOCAL enable_${way} TO ${allowed.includes(way) ? 'on' : 'off'}`);
 }

@@ -1,7 +1,7 @@
 /**
  * The second format of the audit tables [audit §6]: chains with a hash per event, retention marks, and
- * triggers that leave one way in (behind the last event) and one way out (the oldest, at or below a mark). Events of the
- * first format are chained as they are found: from then on they cannot be changed unseen.
+ * triggers that allow only two operations: append after the last event, and removal of the oldest, at or below a mark. Events of the
+ * first format are chained as they are: from then on changes are detected.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { type ChainedEvent, type ChainOwner, chainHash, chainStart } from './chain.ts';
@@ -183,7 +183,7 @@ function copyEvents(database: DatabaseSync): void {
     chain.hash = hash;
     chain.occurredAt = event.occurredAt;
   }
-  // A head beyond the last event says that a tail was cut before: the gap stays, for the verification to name.
+  // A head beyond the last event shows that events at the end were removed earlier: the gap stays, for verification to report.
   const head = database.prepare('SELECT sequence FROM audit_head WHERE tenant_id = ? AND project_id = ?');
   const insertChain = database.prepare('INSERT INTO audit_chain VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)');
   const insertDetails = database.prepare(

@@ -38,7 +38,7 @@ interface ScannedMark {
 
 export interface AuditScan {
   readonly chains: readonly ScannedChain[];
-  /** Chains of events that have no head any more. */
+  /** Chains with events but without a head. */
   readonly headless: readonly number[];
   /** All events in order of sequence, many at a time. */
   events(chainId: number, withDetails: boolean): AsyncIterable<readonly ScannedEvent[]>;
@@ -51,7 +51,7 @@ export interface AuditScan {
   tiles(tree: StoredTree, level: number): AsyncIterable<ScannedTile>;
   /** The newest published checkpoint of a tree; null without one. */
   cosigned(tree: StoredTree): Promise<string | null>;
-  /** Rows of the table of rules, of the same moment as the events. */
+  /** Rows of the rules table, from the same snapshot as the events. */
   rules(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** The database's own integrity errors; null without any. May run beside the reading of events. */
   damage(): Promise<string | null>;
@@ -61,7 +61,7 @@ export interface AuditScan {
 const busyTimeoutMs = 5000;
 const rowsPerRead = 2000;
 
-/** Throws for a database of another format than `schema`. */
+/** Throws for a database with a format other than `schema`. */
 export async function scanAudit(place: DatabasePlace, schema: DatabaseSchema): Promise<AuditScan> {
   return typeof place === 'string' ? scanFile(place, schema) : scanServer(place, schema);
 }
@@ -115,7 +115,7 @@ function scanFile(file: string, schema: DatabaseSchema): AuditScan {
 async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise<AuditScan> {
   const server = connectPostgres(unhurried(place), 'site');
   let connection: PostgresConnection | undefined;
-  // A server is closed only when each of its connections is given back.
+  // A server connection pool closes only when each of its connections is released.
   const close = async (): Promise<void> => {
     connection?.release(true);
     await server.close();
@@ -202,7 +202,7 @@ function tileOf(row: Readonly<Record<string, unknown>>): ScannedTile {
   };
 }
 
-/** In a thread of its own, see there. Rejects when the file cannot be read. */
+/** In a separate thread, see there. Rejects if the file cannot be read. */
 function fileDamage(file: string): Promise<string | null> {
   const worker = new Worker(new URL('./integrity-thread.ts', import.meta.url), { workerData: file });
   return new Promise((resolve, reject) => {
@@ -251,7 +251,7 @@ function chainOf(row: Readonly<Record<string, unknown>>): ScannedChain {
 }
 
 const optional = (column: string): string => `coalesce('=' || e.${column}, '-')`;
-/** Optional columns have a sign before them, which tells an absent value from an empty one. */
+/** Optional columns have a prefix, which distinguishes an absent value from an empty one. */
 const columns = [
   'e.sequence',
   'e.era',
@@ -272,7 +272,7 @@ const columns = [
   'e.previous_hash',
   'e.hash',
 ];
-/** A row leaves the database twice as fast when its columns are one text. */
+/** A row is read twice as fast if its columns are one text. */
 const separator = '\u001f';
 
 const joined = 'LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence';
@@ -296,7 +296,7 @@ async function* readEvents(
     if (last === undefined) return;
     yield rows.map(([sequence, text, details]) => {
       const parts = text.split(separator);
-      // A value that holds the separator could pass for its neighbours: such a row is read column by column.
+      // A value that contains the separator is ambiguous: such a row is read column by column.
       const values = parts.length === columns.length ? parts : valuesOf(apart, chainId, sequence);
       return eventOf(values, withDetails ? details : undefined);
     });
@@ -307,7 +307,7 @@ async function* readEvents(
 type Row = readonly [sequence: number, text: string, details: string | null];
 
 function rowsOf(statement: StatementSync, chainId: number, after: number): readonly Row[] {
-  // STRICT tables hold exactly these types.
+  // STRICT tables contain exactly these types.
   return statement.all(chainId, BigInt(after)) as unknown as readonly Row[];
 }
 

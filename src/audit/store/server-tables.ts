@@ -1,6 +1,6 @@
 /**
  * The tables of the audit on PostgreSQL, as on the embedded engine (`migration.ts`, docs/formats); the rules of the log are
- * triggers here too. Never edit a step that was released: add one.
+ * triggers here too. Never edit a released step: add one.
  */
 import { chainStart } from './chain.ts';
 
@@ -68,7 +68,7 @@ const tables = `
   );
 `;
 
-/** A trigger function that looks only at this schema's tables, whatever the session looks at. */
+/** A trigger function that uses only this schema's tables, whatever the session's search path. */
 const check = (name: string, body: string): string => `
   CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
   ${body}
@@ -76,7 +76,7 @@ const check = (name: string, body: string): string => `
 
 const refusal = (name: string, text: string): string => check(name, `BEGIN RAISE EXCEPTION '${text}'; END`);
 
-/** Fires also when no row is meant: emptying a table is refused as a statement. */
+/** Fires also without affected rows: emptying a table is refused as a statement. */
 const never = (table: string, operation: 'UPDATE' | 'DELETE' | 'TRUNCATE', refuse: string): string => `
   CREATE TRIGGER ${table}_${operation.toLowerCase()} BEFORE ${operation} ON ${table}
     FOR EACH ${operation === 'TRUNCATE' ? 'STATEMENT' : 'ROW'} EXECUTE FUNCTION ${refuse}();`;

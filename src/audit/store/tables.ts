@@ -16,7 +16,7 @@ interface AuditChainTable {
   log: 'events' | 'access';
   tenant_id: string;
   project_id: string;
-  /** 0 and `chainStart` before the first event; kept by the trigger that every append fires. */
+  /** 0 and `chainStart` before the first event; maintained by the append trigger. */
   sequence: number;
   hash: string;
   occurred_at: string;
@@ -31,7 +31,7 @@ export interface AuditEventTable {
   sequence: number;
   event_id: string;
   occurred_at: string;
-  /** How often the wall clock had gone backwards before: within one era, times never fall. */
+  /** Number of times that the wall clock had gone backwards before: within one era, times never fall. */
   era: number;
   subject_kind: string;
   subject_id: string;
@@ -57,7 +57,7 @@ interface AuditDetailsTable {
   details: string;
 }
 
-/** Up to a mark, and no further, events may be removed. */
+/** Events may be removed up to a mark, and no further. */
 interface AuditMarkTable {
   chain_id: number;
   sequence: number;

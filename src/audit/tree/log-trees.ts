@@ -1,5 +1,5 @@
 /**
- * The tree of each log with its name and its signer [audit §9]. A log's name (origin) is fixed when its tree begins: holders of
+ * The tree of each log with its name and its signer [audit §9]. A log's name (origin) is fixed when its tree starts: holders of
  * its checkpoints identify the log by it.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -33,7 +33,7 @@ export class LogTrees {
   /** The prefix of new logs' names. */
   readonly #origin: string;
   readonly #signers = new Map<string, Promise<NoteSigner>>();
-  /** By origin, at what was signed last. */
+  /** By origin, the last signed state. */
   readonly #fronts = new Map<string, TreeFront>();
 
   constructor(parts: { database: Database; clock: Clock; key: AuditKey; origin: string }) {
@@ -43,14 +43,14 @@ export class LogTrees {
     this.#origin = parts.origin;
   }
 
-  /** The tree that is signed now, begun where the chain has none; and those before it, whose breaks were acknowledged. */
+  /** The current tree, started if the chain has none; and the previous ones, whose breaks were acknowledged. */
   async of(chain: AuditChainRow): Promise<{ readonly tree: StoredTree; readonly earlier: readonly StoredTree[] }> {
     const known = await treesOf(this.#database.query, chain.chain_id);
     return { tree: known.at(-1) ?? (await this.#begin(chain)), earlier: known.slice(0, -1) };
   }
 
   /**
-   * The tree up to this sequence, its full tiles stored; null when it does not extend the one that was signed `before`.
+   * The tree up to this sequence, its full tiles stored; null if it does not extend the signed tree `before`.
    * `hashes`: of the events since then, if the caller has just verified them all; without them more of the stored tree is read.
    */
   async extended(
@@ -61,7 +61,7 @@ export class LogTrees {
   ): Promise<GrownTree | null> {
     const { proofs, size } = this.proofs(tree, sequence - tree.first + 1);
     const front = this.#fronts.get(tree.origin);
-    // Made again unless all goes well.
+    // Restored unless all goes well.
     this.#fronts.delete(tree.origin);
     const read = readTiles(this.#database.query, tree);
     if (hashes !== null && front !== undefined && isAt(front, before) && front.size + hashes.length === size) {
@@ -120,7 +120,7 @@ function isAt(front: TreeFront, signed: SignedTree | null): boolean {
   return signed !== null && front.size === signed.size && sameBytes(front.root, signed.root);
 }
 
-/** `<prefix>/<tenant>/<project>/<log>`; what a name cannot hold is percent-encoded. */
+/** `<prefix>/<tenant>/<project>/<log>`, percent-encoded where necessary. */
 export function originOf(prefix: string, { log, tenantId, projectId }: ChainOwner): string {
   const origin = [prefix, ...[tenantId, projectId, log].map(encodeURIComponent)].join('/');
   if (!isOrigin(origin)) throw new Error(`the name of the audit log, ${origin}, is longer than 255 bytes`);

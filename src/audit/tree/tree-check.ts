@@ -1,16 +1,16 @@
 /**
- * Verification of a tree [audit §9.1]: its leaves are the hashes of the events, and every head that somebody signed is a prefix of it.
- * Events that retention removed are stood in for by the hashes that were kept.
+ * Verification of a tree [audit §9.1]: its leaves are the hashes of the events, and every signed head is a prefix of it.
+ * For events that retention removed, the stored hashes are used.
  */
 import { sameBytes } from '../../transparency/base64.ts';
 import { GrowingTree, leafHash, rootOver } from './tree-hash.ts';
 import { tileWidth } from './tree-proofs.ts';
 
-/** A root that was signed for so many entries. */
+/** A signed root for a number of entries. */
 export interface SignedRoot {
   readonly size: number;
   readonly root: Uint8Array;
-  /** Kept outside the data dir. */
+  /** Stored outside the data dir. */
   readonly external: boolean;
 }
 
@@ -46,7 +46,7 @@ export class TreeCheck {
     this.#kept.push(leaves);
   }
 
-  /** The next event that is there; those before it that are not are taken from what was kept. */
+  /** The next existing event; missing ones before it are replaced by their stored hashes. */
   add(sequence: number, eventHash: string): void {
     if (this.#wrong !== null || sequence < this.#first) return;
     const index = sequence - this.#first;
@@ -61,7 +61,7 @@ export class TreeCheck {
     this.#grow(leaf);
   }
 
-  /** After the last event: the heads that the log never reached. */
+  /** After the last event: the heads beyond the end of the log. */
   finish(): TreeWrong | null {
     for (const [size, [root]] of [...this.#roots].toSorted(([a], [b]) => a - b)) {
       if (size <= this.#grown.size || root === undefined) continue;
@@ -87,7 +87,7 @@ export class TreeCheck {
       this.covered[external ? 'external' : 'local'] = through;
       return;
     }
-    // Who can rewrite the log can sign checkpoints of it: against an anchor only anchors count.
+    // Whoever can rewrite the log can sign checkpoints of it: against an anchor only anchors count.
     const local = external ? 0 : this.covered.local;
     const from = Math.max(local, this.covered.external, this.#first - 1) + 1;
     const where = external ? 'an anchor' : 'a checkpoint';

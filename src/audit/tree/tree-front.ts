@@ -1,6 +1,6 @@
 /**
- * The end of a stored tree in memory [audit §9]: a checkpoint adds the events that were just verified, and reads none of them a
- * second time. It holds one hash a level and the leaves that no full tile has.
+ * The end of a stored tree in memory [audit §9]: a checkpoint adds the events that were just verified without reading them
+ * again. It holds one hash per level and the leaves outside full tiles.
  */
 import { sameBytes } from '../../transparency/base64.ts';
 import { GrowingTree, leafHash, rootOver } from './tree-hash.ts';
@@ -9,7 +9,7 @@ import { type ReadTile, type Tile, TreeProofs, tileOver, tileWidth } from './tre
 export class TreeFront {
   /** Over the roots of full tiles. */
   readonly #tiles: GrowingTree;
-  /** Leaves behind them. */
+  /** Leaves after them. */
   #rest: readonly Uint8Array[];
   #root: Uint8Array;
 
@@ -40,7 +40,7 @@ export class TreeFront {
     return sameBytes(await new TreeProofs(read, this.#tiles.size * tileWidth).root(), this.#tiles.root());
   }
 
-  /** The tiles that these entries fill, by their number. */
+  /** The tiles that these entries complete, by their number. */
   add(eventHashes: readonly string[]): ReadonlyMap<number, Tile> {
     const leaves = [...this.#rest, ...eventHashes.map(leafHash)];
     const filled = new Map<number, Tile>();

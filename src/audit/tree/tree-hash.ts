@@ -1,8 +1,8 @@
-/** The hashes of the audit tree, computed at once: RFC 6962 with SHA-256 over the chain hashes of the events. */
+/** The hashes of the audit tree, computed synchronously: RFC 6962 with SHA-256 over the chain hashes of the events. */
 import { hash } from 'node:crypto';
 import { hashBytes, leafInput, nodeInput } from '../../transparency/hashing.ts';
 
-/** Node makes a text of the digest, and bytes of that text, in a third of the time in which it makes bytes at once. */
+/** In Node, digest to text and text to bytes takes a third of the time of digest to bytes. */
 function sha256(data: Uint8Array): Uint8Array {
   return Buffer.from(hash('sha256', data, 'binary'), 'binary');
 }
@@ -12,7 +12,7 @@ const leaf = Buffer.from(leafInput(new Uint8Array(hashBytes)));
 const node = Buffer.from(nodeInput(new Uint8Array(hashBytes), new Uint8Array(hashBytes)));
 
 export function leafHash(eventHash: string): Uint8Array {
-  // A hash of another length is the result of tampering: hash its text instead.
+  // A hash of another length is the result of tampering: its text is hashed instead.
   if (eventHash.length !== 2 * hashBytes || leaf.write(eventHash, 1, 'hex') !== hashBytes)
     return sha256(leafInput(Buffer.from(eventHash)));
   return sha256(leaf);
@@ -48,7 +48,7 @@ export class GrowingTree {
   readonly #roots: Uint8Array[];
   #size: number;
 
-  /** Goes on behind complete subtrees of these sizes, largest first; without any it begins. */
+  /** Continues after complete subtrees of these sizes, largest first; without any it is empty. */
   constructor(subtrees: readonly { readonly size: number; readonly root: Uint8Array }[] = []) {
     this.#roots = subtrees.map(({ root }) => root);
     this.#size = subtrees.reduce((total, { size }) => total + size, 0);
@@ -69,7 +69,7 @@ export class GrowingTree {
     this.#size++;
   }
 
-  /** `behind`: the root of what stands behind the leaves that it has, and is no longer than the smallest subtree of them. */
+  /** `behind`: the root of what follows its leaves, not longer than the smallest subtree of them. */
   root(behind?: Uint8Array): Uint8Array {
     let hash = behind;
     for (const left of this.#roots.toReversed()) hash = hash === undefined ? left : nodeHash(left, hash);

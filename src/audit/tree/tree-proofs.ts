@@ -1,6 +1,6 @@
 /**
  * Roots and proofs of a stored tree (RFC 6962, 2.1). Hashes are kept in tiles of 256, as C2SP tlog-tiles has them: a tile of level
- * 0 holds leaf hashes, one of level 1 the roots of 256 tiles of level 0, and so on. A proof reads two tiles a level.
+ * 0 holds leaf hashes, one of level 1 the roots of 256 tiles of level 0, and so on. A proof reads two tiles per level.
  */
 import { hashBytes } from '../../transparency/hashing.ts';
 import { emptyRoot, nodeHash, rootOver, splitOf } from './tree-hash.ts';
@@ -8,7 +8,7 @@ import { emptyRoot, nodeHash, rootOver, splitOf } from './tree-hash.ts';
 export const tileWidth = 256;
 const tileHeight = 8;
 
-/** The hashes that stand one behind the other in a tile. */
+/** Consecutive hashes of a tile. */
 export function splitHashes(hashes: Uint8Array): Uint8Array[] {
   return Array.from({ length: Math.floor(hashes.length / hashBytes) }, (_, at) =>
     hashes.subarray(at * hashBytes, (at + 1) * hashBytes),
@@ -33,7 +33,7 @@ export class TreeProofs {
   readonly #size: number;
   readonly #tiles = new Map<string, Promise<readonly Uint8Array[]>>();
 
-  /** Of the first `size` leaves, however many there are by now. */
+  /** Of the first `size` leaves, even if there are more by now. */
   constructor(read: ReadTile, size: number) {
     this.#read = read;
     this.#size = size;
@@ -64,7 +64,7 @@ export class TreeProofs {
     return this.#path(index, 0, this.#size);
   }
 
-  /** That the first `size` leaves, 1 or more, are a prefix. */
+  /** Proves that the first `size` leaves, 1 or more, are a prefix. */
   consistency(size: number): Promise<Uint8Array[]> {
     return this.#prefix(size, 0, this.#size, true);
   }

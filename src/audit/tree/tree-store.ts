@@ -1,6 +1,6 @@
 /**
- * The stored tree of a chain [audit §9]: full tiles of hashes beside the events. It is brought up to the chain's end before each
- * checkpoint; what no full tile holds yet is read from the events. The one writer of the tables of `tree-tables.ts`.
+ * The stored tree of a chain [audit §9]: full tiles of hashes beside the events. It is extended to the chain's end before each
+ * checkpoint; leaves outside full tiles are read from the events. The only writer of the tables of `tree-tables.ts`.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
@@ -17,7 +17,7 @@ export interface StoredTree {
 
 type Query = Pick<Transaction, 'selectFrom'>;
 
-/** Tiles that are stored in one transaction: other writers get their turn. */
+/** Tiles per transaction: other writers get their turn. */
 const tilesPerTurn = 8;
 
 /** All trees of a chain, oldest first. */
@@ -43,7 +43,7 @@ export async function beginTree(transaction: Transaction, tree: StoredTree): Pro
     .execute();
 }
 
-/** Stores every full tile up to this sequence, some at a time; `known`: those that need not be made of the events. */
+/** Stores every full tile up to this sequence, some at a time; `known`: those that need not be computed from the events. */
 export async function storeTree(
   database: Database,
   clock: Clock,
@@ -52,7 +52,7 @@ export async function storeTree(
   known: ReadonlyMap<number, Tile> = new Map(),
 ): Promise<void> {
   const full = Math.floor((through - tree.first + 1) / tileWidth);
-  // Asked outside of a transaction first: most of the time there is nothing to do.
+  // Checked outside of a transaction first: usually there is nothing to do.
   while ((await fullTiles(database.query, tree)) < full) {
     await database.transaction(async (transaction) => {
       const from = await fullTiles(transaction, tree);
@@ -63,7 +63,7 @@ export async function storeTree(
   }
 }
 
-/** How many full tiles of leaves are stored. */
+/** Number of stored full tiles of leaves. */
 async function fullTiles(query: Query, tree: StoredTree): Promise<number> {
   const row = await query
     .selectFrom('audit_tile')
@@ -78,7 +78,7 @@ async function fullTiles(query: Query, tree: StoredTree): Promise<number> {
   return row === undefined ? 0 : row.tile + 1;
 }
 
-/** A full tile of leaves, and each tile above that it fills. */
+/** A full tile of leaves, and each tile above that it completes. */
 async function storeTile(
   transaction: Transaction,
   tree: StoredTree,
@@ -108,7 +108,7 @@ async function insertTile(
     .execute();
 }
 
-/** Keeps the leaves up to this sequence that no full tile holds: retention is about to remove their events. */
+/** Stores the leaves up to this sequence outside full tiles: retention is about to remove their events. */
 export async function keepLeaves(transaction: Transaction, tree: StoredTree, through: number): Promise<void> {
   const size = through - tree.first + 1;
   const width = size % tileWidth;
@@ -127,7 +127,7 @@ export async function keepLeaves(transaction: Transaction, tree: StoredTree, thr
   await insertTile(transaction, tree, { level: 0, tile }, tileOver(await readTiles(transaction, tree)(0, tile, width)));
 }
 
-/** Reads tiles of a stored tree; what is not stored yet is made of the events, or of the tiles below. */
+/** Reads tiles of a stored tree; missing ones are computed from the events, or from the tiles below. */
 export function readTiles(query: Query, tree: StoredTree): ReadTile {
   const stored = (level: number) =>
     query

@@ -1,6 +1,6 @@
 /**
- * The tables of the audit tree in the site database (docs/formats/audit.md), for each engine. Trees and tiles are only ever added
- * to; retention removes events, never their hashes. Never edit a step that was released: add one.
+ * The tables of the audit tree in the site database (docs/formats/audit.md), for each engine. Trees and tiles are append-only;
+ * retention removes events, never their hashes. Never edit a released step: add one.
  */
 
 declare module '../../storage/database.ts' {
@@ -11,7 +11,7 @@ declare module '../../storage/database.ts' {
   }
 }
 
-/** One tree per chain, and one more each time a break of the chain was acknowledged. */
+/** One tree per chain, and one more after each acknowledged break. */
 interface AuditTreeTable {
   chain_id: number;
   /** From 1. */
@@ -22,13 +22,13 @@ interface AuditTreeTable {
   first_sequence: number;
 }
 
-/** Hashes of a tile. A tile of level 0 that is not full is kept where retention removes its events. */
+/** Hashes of a tile. An incomplete tile of level 0 is stored if retention removes its events. */
 interface AuditTileTable {
   chain_id: number;
   segment: number;
   level: number;
   tile: number;
-  /** Hashes in it, 1 to 256. */
+  /** Number of hashes, 1 to 256. */
   width: number;
   /** Root over them. */
   root: Uint8Array;
@@ -36,7 +36,7 @@ interface AuditTileTable {
   hashes: Uint8Array;
 }
 
-/** The newest checkpoint with the cosignatures that the policy of this site asks for. */
+/** The newest checkpoint with the cosignatures that the site's policy requires. */
 interface AuditCosignedTable {
   chain_id: number;
   segment: number;

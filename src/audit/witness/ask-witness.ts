@@ -7,7 +7,7 @@ import { sizeMediaType } from '../../transparency/submission.ts';
 
 type WitnessReply =
   | { readonly kind: 'cosigned'; readonly lines: readonly string[] }
-  /** Our size is not the one that it saw last. */
+  /** Our size is not the last one that it saw. */
   | { readonly kind: 'other-size'; readonly size: number }
   /** It saw a head that ours does not extend. */
   | { readonly kind: 'refused' }

@@ -1,6 +1,6 @@
 /**
- * The newest checkpoint of each log that meets the policy of the site [audit §9.2], with its cosignatures: kept in the database, so
- * that every process of the site hands out the same one. The one writer of `audit_cosigned`.
+ * The newest checkpoint of each log that meets the policy of the site [audit §9.2], with its cosignatures: stored in the database, so
+ * that every process of the site publishes the same one. The only writer of `audit_cosigned`.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../storage/database.ts';
@@ -24,7 +24,7 @@ export class PublishedHeads {
   readonly #required: number;
   #listeners: (() => void)[] = [];
 
-  /** `required`: cosignatures that a head needs before it is published. */
+  /** `required`: number of cosignatures that a head needs before it is published. */
   constructor(parts: { database: Database; clock: Clock; witnesses: readonly Verifier[]; required: number }) {
     this.#database = parts.database;
     this.#clock = parts.clock;
@@ -32,7 +32,7 @@ export class PublishedHeads {
     this.#required = parts.required;
   }
 
-  /** The newest head that meets the policy as it is now; null without one. */
+  /** The newest head that meets the current policy; null without one. */
   async newest(tree: TreeName): Promise<PublishedHead | null> {
     const row = await this.#database.query
       .selectFrom('audit_cosigned')
@@ -55,7 +55,7 @@ export class PublishedHeads {
       : { size: row.size, note: { ...note, signatures }, cosignatures };
   }
 
-  /** Publishes a note, the log's signature first, when it has the cosignatures that the policy asks for. */
+  /** Publishes a note, the log's signature first, if it has the cosignatures that the policy requires. */
   async offer(tree: TreeName, size: number, note: SignedNote): Promise<void> {
     if (note.signatures.length - 1 < this.#required) return;
     await this.#database.transaction(async (transaction) => {
@@ -78,7 +78,7 @@ export class PublishedHeads {
     for (const listener of this.#listeners.splice(0)) listener();
   }
 
-  /** Resolves when this process publishes next, or after so long. */
+  /** Resolves at the next publication by this process, or after the time limit. */
   next(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#clock.after(withinMs, resolve);

@@ -1,4 +1,4 @@
-/** Names and witnesses of the audit logs [audit §9]: what `audit` of service.yaml says besides its limits. */
+/** Names and witnesses of the audit logs [audit §9]: the section `audit` of service.yaml without its limits. */
 import Type, { type Static } from 'typebox';
 import { strict } from '../../base/schema.ts';
 import { YamlError } from '../../base/yaml.ts';
@@ -8,7 +8,7 @@ import { keyTypes, parseVerifier } from '../../transparency/signed-note.ts';
 import { nodeCryptography } from '../../transparency/signing.ts';
 import type { ConfiguredWitness } from './witnesses.ts';
 
-/** Witnesses of one service. */
+/** Maximum number of witnesses. */
 const witnessesMax = 10;
 
 export const auditNames = {
@@ -47,7 +47,7 @@ export interface WitnessPolicy {
   readonly required: number;
 }
 
-/** Throws a YamlError with one line for each fault. */
+/** Throws a YamlError with one line per fault. */
 export async function witnessPolicy({ witnesses = [], witness_policy: policy }: AuditNames): Promise<WitnessPolicy> {
   const faults: string[] = [];
   const found: ConfiguredWitness[] = [];

@@ -1,6 +1,6 @@
 /**
- * The service's side of witnessing [audit §9.6]: each signed head goes to every configured witness and comes back cosigned. Only
- * requests for a head that is not cosigned yet wait for a witness.
+ * The service's side of witnessing [audit §9.6]: each signed head is sent to every configured witness and returned cosigned. Only
+ * requests for a head without cosignatures wait for a witness.
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -44,7 +44,7 @@ interface Errand {
   retry: Timer | undefined;
 }
 
-/** For the last head, when the service stops. */
+/** For the last head, at shutdown. */
 const lastWordMs = 1000;
 const firstRetryMs = 1000;
 const longestRetryMs = 300_000;
@@ -72,7 +72,7 @@ export class Witnesses {
     for (const witness of this.#parts.witnesses) this.#send(witness, head);
   }
 
-  /** Gives witnesses that are being asked a moment for the last head. */
+  /** Gives pending requests a moment for the last head. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const errand of this.#errands.values()) errand.retry?.cancel();
@@ -109,7 +109,7 @@ export class Witnesses {
     errand.isBusy = false;
     if (trouble === null) errand.failures = 0;
     if (trouble === null || this.#closed) return;
-    // Said once; a witness that stays away is not news.
+    // Logged once per outage.
     if (errand.failures++ === 0)
       log.warn('a witness did not cosign an audit checkpoint; it is asked again', {
         witness: witness.verifier.name,
@@ -120,7 +120,7 @@ export class Witnesses {
     errand.retry = clock.after(waitMs, () => void this.#carryOut(witness, errand));
   }
 
-  /** Null when the witness cosigned, or has nothing left to say of this head. */
+  /** Null if the witness cosigned, or needs no answer for this head. */
   async #ask(witness: ConfiguredWitness, errand: Errand, head: NewHead): Promise<string | null> {
     for (let isSecond = false; ; isSecond = true) {
       const old = Math.min(errand.old, head.size);
@@ -156,7 +156,7 @@ export class Witnesses {
     errand.old = head.size;
     this.#parts.breaks.nothing('witness', head.tree.origin);
     const known = this.#cosigned.get(head.tree.origin);
-    // A head that was signed meanwhile is asked for next.
+    // A head that was signed in the meantime is sent next.
     if (known?.text !== head.note.text) return null;
     const others = known.signatures.filter(({ name }) => name !== witness.verifier.name);
     const merged = { ...known, signatures: [...others, ...own] };
@@ -165,7 +165,7 @@ export class Witnesses {
     return null;
   }
 
-  /** The witness knows more than this head has. Behind another process of the site that is no wonder; else it is a rollback. */
+  /** The witness saw a larger head. Behind another process of the site that is expected; otherwise it is a rollback. */
   async #ahead(witness: ConfiguredWitness, errand: Errand, head: NewHead, size: number): Promise<string | null> {
     const { tree } = head;
     const row = await this.#parts.database.query
@@ -181,7 +181,7 @@ export class Witnesses {
     return this.#contradicted(witness, head, reason);
   }
 
-  /** Not asked again: a witness does not change its mind, and the log is not signed any more. */
+  /** Not retried: a witness does not change its answer, and the log is no longer signed. */
   #contradicted(witness: ConfiguredWitness, { tree, size }: NewHead, reason: string): null {
     this.#parts.breaks.found('witness', { origin: tree.origin, sequence: tree.first + size, reason });
     this.#parts.log.error('the audit log contradicts what a witness saw', {
