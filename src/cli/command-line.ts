@@ -1,4 +1,4 @@
-/** The context of every command, and the option values that several of them read. */
+/** The context of every command, and shared parsers of option values. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../base/clock.ts';
@@ -11,9 +11,9 @@ import type { Terminal } from './terminal.ts';
 export interface CommandLine {
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** Made when a command needs it: what is wrong with its settings concerns no other command. */
+  /** Created on demand: invalid settings affect only the commands that use them. */
   readonly remote: () => Remote;
-  /** Aborted when the person has seen enough. */
+  /** Aborted when the person interrupts. */
   readonly interrupted: AbortSignal;
 }
 
@@ -32,7 +32,7 @@ export function readTime(text: string): number {
   return ms;
 }
 
-/** Whole numbers of options whose range the service knows. */
+/** Whole numbers whose range the service validates. */
 export function wholeNumber(text: string): number {
   if (!/^(0|[1-9][0-9]{0,15})$/.test(text) || !Number.isSafeInteger(Number(text)))
     throw new InvalidArgumentError('Give a whole number.');
@@ -45,7 +45,7 @@ export function finiteNumber(text: string): number {
   return value;
 }
 
-/** An object written on the command line, or in the file of that name; `-` is standard input. */
+/** An object on the command line, or in the named file; `-` is standard input. */
 export function jsonObject(given: string): object {
   return jsonOf(given, '{');
 }
@@ -79,7 +79,7 @@ function readText(path: string): string {
   }
 }
 
-/** Why a file that the person named could not be read, in one line. */
+/** Why a given file could not be read, in one line. */
 export function unreadable(path: string, error: unknown): CommandError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   return new CommandError(`${path}: ${code === 'ENOENT' ? 'file not found' : `cannot be read (${code})`}`);

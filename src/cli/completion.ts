@@ -7,7 +7,7 @@ import type { Command, Option } from 'commander';
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type ShellName = (typeof shells)[number];
 
-/** One place in the program: the words before it, and what may come next. */
+/** A position in the command line: the words before it, and the possible next ones. */
 interface Place {
   /** Such as `rules list`; empty for the program itself. */
   readonly path: string;
@@ -18,7 +18,7 @@ interface Place {
 interface Choice {
   readonly flag: string;
   readonly description: string;
-  /** Values that the option takes, where there is a list of them. */
+  /** The option's possible values, if they are a list. */
   readonly values: readonly string[];
   readonly takesValue: boolean;
 }
@@ -49,7 +49,7 @@ function choiceOf(option: Option): Choice[] {
   ];
 }
 
-/** Words of a position, options last: the first suggestions are commands. */
+/** Candidates at a position, options last: the first suggestions are commands. */
 function wordsOf(place: Place): string {
   return [...place.commands.map(({ name }) => name), ...place.options.map(({ flag }) => flag)].join(' ');
 }

@@ -2,19 +2,19 @@
 
 export const exitCodes = {
   done: 0,
-  /** The service refused, or what was looked at is not in order. */
+  /** The service refused, or a check failed. */
   failed: 1,
   /** Wrong usage, or a change without `--confirmed`: nothing was sent. */
   notConfirmed: 2,
-  /** A plan of rules that has something to do. */
+  /** A plan of rules with changes. */
   hasChanges: 2,
-  /** No answer: the service is down, or the way to it. */
+  /** No answer: the service is down, or unreachable. */
   unreachable: 3,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends the command with one clear message and a code; anything else that is thrown is a bug or has a report of its own. */
+/** Ends the command with one message and a code; any other error is a bug or has its own report. */
 export class CommandError extends Error {
   readonly exitCode: ExitCode;
 

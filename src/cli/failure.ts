@@ -11,7 +11,7 @@ export interface CommandFailure {
   readonly exitCode: ExitCode;
 }
 
-/** Null for an error that is nobody's but ours: a bug keeps its stack. */
+/** Null for an unexpected error: a bug keeps its stack. */
 export function failureOf(
   error: unknown,
   asJson: boolean,
@@ -53,13 +53,13 @@ function linesOf(error: ApiError): string {
   const ids = [error.code, ...(error.correlationId === null ? [] : [`correlation id ${error.correlationId}`])];
   const wait = error.retryAfterMs === null ? '' : `; try again in ${Math.ceil(error.retryAfterMs / 1000)} s`;
   const details = detailLines(error.details);
-  // One thing that is wrong is the message already.
+  // With a single issue, the message already states it.
   const told = details.length === 1 && error.message.endsWith(details[0]?.trim() ?? '');
   const lines = [`${error.message}${wait} (${ids.join(', ')})`, ...(told ? [] : details)];
   return prefixed(lines.join('\n'));
 }
 
-/** Issues of a flow, reasons of a frame, lines of a file: whatever list the server sent, one line for each. */
+/** Issues of a flow, reasons of a frame, lines of a file: any list that the server sent, one line per entry. */
 function detailLines(details: Readonly<Record<string, unknown>>): string[] {
   return Object.values(details).flatMap((value) => (Array.isArray(value) ? value.map(detailLine) : []));
 }

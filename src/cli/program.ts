@@ -1,5 +1,5 @@
 /**
- * The program `setpoint` [platform §7] with all its commands. Commands on a running service use the HTTP client alone; those in
+ * The program `setpoint` [platform §7] with all its commands. Commands on a running service use only the HTTP client; those in
  * `data-dir/` work on the data dir itself. Everything from the environment is passed in by `bin`.
  */
 import { Argument, Command, CommanderError, Help, type Option } from 'commander';
@@ -25,7 +25,7 @@ export interface ProgramParts {
   readonly serve: () => Promise<void>;
   /** Runs the tool protocol on standard input and output until they close. */
   readonly mcp: (options: { readonly allowWrite: boolean }) => Promise<void>;
-  /** Loads the commands that need no running service: most of the program, so that the others start in half the time. */
+  /** Loads the commands without a running service: most of the program, so that the others start in half the time. */
   readonly ownCommands: () => Promise<OwnCommands>;
 }
 
@@ -36,21 +36,21 @@ export interface SharedGroups {
   readonly site: Command;
 }
 
-/** Commands on the files of the site, its data dir, and others that need no running service. */
+/** Commands on the files of the site, its data dir, and others without a running service. */
 export interface OwnCommands {
   addTo(setpoint: Command, groups: SharedGroups): void;
-  /** Errors of theirs whose message is meant for the person. */
+  /** Their errors with messages for the user. */
   isExpected(error: unknown): boolean;
 }
 
-/** The library's description of an option, and whether the option is required: the library does not say that. */
+/** The library's description of an option, and whether the option is required, which the library omits. */
 function described(option: Option): string {
   const text = new Help().optionDescription(option);
   if (!option.mandatory) return text;
   return text === '' ? 'required' : `${text} (required)`;
 }
 
-/** `own`: null for a line of arguments that needs none of them. */
+/** `own`: null if the command line needs none of them. */
 export function createProgram(parts: ProgramParts, own: OwnCommands | null): Command {
   const { terminal, clock, interrupted } = parts;
   const line: CommandLine = { terminal, clock, interrupted, remote: () => remoteOf(parts.env) };
@@ -104,13 +104,13 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   return setpoint;
 }
 
-/** Whether these arguments name a command that uses a running service, or is one. */
+/** Whether the command line names a command that uses a running service, or runs one. */
 function needsService([first = '', second = '']: readonly string[]): boolean {
   if (['serve', 'mcp', 'points'].includes(first)) return true;
   return operationCommands.some(({ words }) => words === first || words === `${first} ${second}`);
 }
 
-/** Runs one line of arguments; what it returns is the process's exit code. Throws only for a bug. */
+/** Runs one command line; returns the process's exit code. Throws only for a bug. */
 export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<ExitCode> {
   const own = needsService(args) ? null : await parts.ownCommands();
   const isExpected = (error: unknown): boolean =>
@@ -131,7 +131,7 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   }
 }
 
-/** The library's message in one line, in the words of the help. */
+/** The library's message in one line, in the terms of the help. */
 function wrongUsage({ message, code }: CommanderError, elsewhere: readonly string[]): CommandError {
   const text = message
     .replace(/^error: (command-argument value )?/, '')
@@ -141,7 +141,7 @@ function wrongUsage({ message, code }: CommanderError, elsewhere: readonly strin
   return new CommandError(`${text}${meant}; add --help for usage`, exitCodes.notConfirmed);
 }
 
-/** Commands elsewhere in the program with the word that is unknown here: `setpoint pull` for `rules pull`. */
+/** Commands in other groups with the unknown word: `setpoint pull` for `rules pull`. */
 function elsewhere({ commands }: Command, [first, second]: readonly string[]): readonly string[] {
   const word = commands.some((group) => group.name() === first) ? second : first;
   return commands

@@ -1,6 +1,6 @@
 /**
- * The running service as the commands see it [platform §7]: address and token from the environment, every call by its
- * descriptor, and for changes the rule that nothing is sent without `--confirmed`.
+ * Client of the running service [platform §7]: address and token from the environment, every call by its
+ * descriptor, and no mutation without `--confirmed`.
  */
 import type { Static } from 'typebox';
 import type { Capability } from '../api/capability.ts';
@@ -53,7 +53,7 @@ function baseUrlOf(text: string | undefined): string {
 function tokenOf(text: string | undefined): string | null {
   const token = text?.trim() ?? '';
   if (token === '') return null;
-  // A character that a header cannot carry would look like an unreachable service.
+  // A character that is invalid in a header would look like an unreachable service.
   if (!/^[\u0021-\u007e]+$/.test(token))
     throw new CommandError(
       'SVC_ACCESS_TOKEN is not a token: it contains spaces or control characters',
@@ -68,11 +68,11 @@ export interface RemoteChange<C extends Capability> {
   /** Completes "This would …". */
   readonly what: string;
   readonly confirmed: boolean;
-  /** Asked at a terminal before anything is sent. */
+  /** Prompt at a terminal before anything is sent. */
   readonly question?: string;
 }
 
-/** Carries out a confirmed change; explains one that is not confirmed. */
+/** Performs a confirmed change; explains one that is not confirmed. */
 export async function change<C extends Capability>(
   remote: Remote,
   terminal: Terminal,

@@ -1,4 +1,4 @@
-/** How the revisions of rules, what changed between them, backtests and shadow reports look on a terminal. */
+/** Terminal views of revisions, differences, backtests and shadow reports. */
 import type { Static } from 'typebox';
 import type { automation } from '../api/automation.ts';
 import type { ruleBacktest } from '../api/backtest.ts';
@@ -26,7 +26,7 @@ export function printRevisions(terminal: Terminal, list: Data<'list'>['list']): 
   );
 }
 
-/** One line a change; nothing where the two are equal. */
+/** One line per change; empty if the two are equal. */
 export function printDifference(
   terminal: Terminal,
   { settings, nodes, wires, actuators, classes, sentence }: Difference,
@@ -87,7 +87,7 @@ function plantProperties(plant: NonNullable<Static<typeof ruleBacktest.run.answe
     `charged ${kwh(of.charged_kwh)}, discharged ${kwh(of.discharged_kwh)}, imported ${kwh(of.imported_kwh)}, ` +
     `exported ${kwh(of.exported_kwh)}, losses ${kwh(of.losses_kwh)}`;
   return {
-    // First: what follows is worth as much as this.
+    // First, because it limits how far the rest can be trusted.
     recorded_soc_error: error === null ? 'not compared' : `${error.toFixed(2)} %`,
     plant: energies(plant),
     ...(baseline === null ? {} : { plant_before: energies(baseline) }),

@@ -1,5 +1,5 @@
 /**
- * Rules in a folder [rules §12.1]: `key.rule.yaml` says what a rule does, `key.layout.json` beside it how it is drawn. The name of the file
+ * Rules in a folder [rules §12.1]: `key.rule.yaml` has the logic of a rule, `key.layout.json` its drawing. The name of the file
  * is the rule's key.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,12 +19,12 @@ export type PlannedRule = Static<typeof ruleFiles.plan.body>['rules'][number];
 
 const ruleSuffix = '.rule.yaml';
 const layoutSuffix = '.layout.json';
-/** A rule file with the wrong ending: if it were ignored, its rule would be planned as deleted. */
+/** A rule file with the wrong suffix: if it were ignored, its rule would be planned as deleted. */
 const almostRuleFile = /\.rule\.ya?ml$/i;
 const keyPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 const node = strict({ id: Type.String(), type: Type.String(), data: Type.Optional(Type.Object({})) });
-/** The service checks what flow, trigger and tests hold. */
+/** The service validates flow, trigger and tests. */
 const ruleFile = strict({
   schema: Type.Literal('svc.rule.v1'),
   name: Type.String(),
@@ -48,7 +48,7 @@ export interface FolderFile {
   readonly text: string;
 }
 
-/** The files of a stored rule: members at their default are left out, and so is whether it is enabled. */
+/** The files of a stored rule, without default values and without `enabled`. */
 export function filesOf(rule: StoredRule): FolderFile[] {
   if (rule.key === null) throw new Error('a rule without a key has no file');
   const isStub = rule.flow_json === null && Object.keys(nodesOf(rule.nodes_json)).length === 0;
@@ -91,7 +91,7 @@ function drawnPart(drawn: Fields): Fields {
   return Object.fromEntries(Object.entries(drawn).filter(([name]) => !['id', 'type', 'data'].includes(name)));
 }
 
-/** The rules of a folder, by key. Throws a CommandError with a line for each fault of each file. */
+/** The rules of a folder, by key. Throws a CommandError with one line per error of each file. */
 export function readFolder(folder: string): PlannedRule[] {
   const names = namesIn(folder);
   const keys = names.filter((name) => name.endsWith(ruleSuffix)).map((name) => name.slice(0, -ruleSuffix.length));
@@ -137,7 +137,7 @@ function readRule(folder: string, key: string, hasLayout: boolean): PlannedRule 
     ...(trigger === undefined ? {} : { trigger_config: trigger }),
     ...(flow === undefined ? {} : { flow_json: together(flow.nodes, layout) }),
     ...(topology === undefined ? {} : { nodes_json: topology }),
-    // The service decodes them; its refusal names the place.
+    // The service decodes them; its errors name the position.
     ...(tests === undefined ? {} : { tests: tests as NonNullable<PlannedRule['tests']> }),
   };
 }

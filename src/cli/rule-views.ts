@@ -1,4 +1,4 @@
-/** How rules, their variables, status and executions look on a terminal. */
+/** Terminal views of rules, their variables, status and executions. */
 import type { Static } from 'typebox';
 import type { automation } from '../api/automation.ts';
 import { type Cell, type Column, printProperties, printTable } from './table.ts';
@@ -147,7 +147,7 @@ function pointOf(point: { readonly instance: number; readonly point_type: string
   return `${point.instance}:${point.point} ${point.point_type}`;
 }
 
-/** A write in shadow succeeds, and is not sent. */
+/** A write in shadow succeeds, but is not sent. */
 function sentAs(reason: string | undefined): string {
   return reason === 'shadow' ? ' (shadow, not sent)' : '';
 }

@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly paint?: (row: Row) => Paint | undefined;
 }
 
-/** Wider cells are cut on a terminal; a pipe gets them whole. */
+/** Wider cells are truncated on a terminal; a pipe gets them complete. */
 const cellWidthMax = 60;
 const gap = '  ';
 
@@ -39,7 +39,7 @@ export function printTable<Row>(terminal: Terminal, columns: readonly Column<Row
   });
 }
 
-/** One thing's properties, a line each. */
+/** The properties of one object, one line each. */
 export function printProperties(terminal: Terminal, properties: Readonly<Record<string, Cell>>): void {
   const width = Math.max(...Object.keys(properties).map((name) => name.length));
   for (const [name, value] of Object.entries(properties)) {
@@ -48,7 +48,7 @@ export function printProperties(terminal: Terminal, properties: Readonly<Record<
   }
 }
 
-/** Missing is a dash, never 0 or an empty cell. */
+/** A missing value is a dash, never 0 or an empty cell. */
 function shown(value: Cell): string {
   if (value === null || value === undefined) return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

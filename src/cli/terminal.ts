@@ -1,24 +1,24 @@
 /**
- * Where the command line reads and writes [platform §7]: tables and colour on a terminal, plain lines for whatever
- * reads a pipe. Text that came from elsewhere is cleaned before a terminal sees it.
+ * Input and output of the command line [platform §7]: tables and colour on a terminal, plain lines in
+ * a pipe. Text from outside is sanitized before it reaches a terminal.
  */
 import type { Writable } from 'node:stream';
 
 export interface Terminal {
-  /** Standard output, for what streams. */
+  /** Standard output, for streams. */
   readonly stdout: Writable;
   out(text: string): void;
   error(text: string): void;
   /** Standard output is a terminal. */
   readonly outIsTerminal: boolean;
-  /** Standard error is a terminal: progress may be shown on it. */
+  /** Standard error is a terminal, which may show progress. */
   readonly errorIsTerminal: boolean;
   readonly colour: boolean;
-  /** Asks the person at the terminal; null when there is none. */
+  /** Prompts at the terminal; null without one. */
   ask(question: string): Promise<boolean | null>;
 }
 
-/** Codes, bounds included, that move the cursor, paint the screen or turn the direction of writing. */
+/** Ranges of characters that control the cursor, the screen or the writing direction. */
 const unprintable = [
   [0x00, 0x1f],
   [0x7f, 0x9f],
@@ -26,7 +26,7 @@ const unprintable = [
   [0x2066, 0x2069],
 ] as const;
 
-/** A name that someone else chose must not do anything to the terminal. */
+/** A name from outside must not control the terminal. */
 export function printable(text: string): string {
   return Array.from(text, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -41,7 +41,7 @@ export function painted(terminal: Terminal, paint: Paint, text: string): string 
   return terminal.colour ? `\u001b[${paints[paint]}m${text}\u001b[0m` : text;
 }
 
-/** A line that is written over while work continues; nothing where nobody watches. */
+/** A line that is overwritten as work continues; nothing without a terminal. */
 export function showProgress(terminal: Terminal): { at(text: string): void; end(): void } {
   let shown = false;
   const clear = '\r\u001b[K';

@@ -1,4 +1,4 @@
-/** `--watch`: the same question again and again until the person has seen enough [platform §7]. */
+/** `--watch`: repeats the same query until it is interrupted [platform §7]. */
 import { InvalidArgumentError } from 'commander';
 import { ApiError } from '../api/client.ts';
 import { sleep } from '../base/clock.ts';
@@ -9,13 +9,13 @@ export const watchOption = '--watch [seconds]';
 const defaultSeconds = 2;
 const secondsMin = 0.1;
 const secondsMax = 3600;
-/** Attempts that fail in a row before a watch into a pipe ends. */
+/** Consecutive failures before a watch into a pipe ends. */
 export const failuresMax = 5;
-/** To the upper left corner, everything below removed: without flicker. */
+/** Cursor to the upper left corner, then clear: without flicker. */
 const home = '\u001b[H\u001b[J';
 const cleared = '\u001b[2J';
 
-/** Option value: seconds between two questions. */
+/** Option value: seconds between two queries. */
 export function watchSeconds(text: string): number {
   const seconds = Number(text);
   if (!(seconds >= secondsMin && seconds <= secondsMax))
@@ -24,8 +24,8 @@ export function watchSeconds(text: string): number {
 }
 
 /**
- * Shows once, or until interrupted when `watch` says so. A service that goes away is waited for where a person looks on;
- * in a pipe, it ends after some failed attempts in a row with the exit code of the last one.
+ * Shows once, or with `watch` until interrupted. On a terminal an unavailable service is waited for;
+ * in a pipe, the command ends after some consecutive failures with the exit code of the last one.
  */
 export async function showing(
   { terminal, clock, interrupted }: Pick<CommandLine, 'terminal' | 'clock' | 'interrupted'>,

@@ -1,6 +1,6 @@
 /**
- * The audit records of one operation [platform §3]: what was refused, what was accepted and how it ended. A record that
- * must be there and cannot be written refuses the call; one about a refusal, or after the fact, says so in the log.
+ * The audit records of one operation [platform §3]: refused, accepted and concluded. If a required record
+ * cannot be written, the call is refused; a failure to record a refusal or an outcome is logged.
  */
 import type { Answer, BoundCapability, CallContext, Resolution, Subject } from '../api/capability.ts';
 import type { AuditEntry, AuditScope } from '../audit/event.ts';
@@ -12,7 +12,7 @@ import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { ManyRefusals, RefusalTally } from './refusal-tally.ts';
 
-/** The record's part about the request itself. */
+/** The record's data about the request itself. */
 interface RecordedCall {
   readonly correlationId: string;
   readonly traceId: string | undefined;
@@ -37,7 +37,7 @@ export interface Records {
     context: CallContext,
     resolution: Resolution | null,
   ): Promise<Appended>;
-  /** A record of something that happens on the way; it opens nothing that must be closed. */
+  /** A record of an intermediate event; it needs no conclusion. */
   recordStep(
     call: RecordedCall,
     subject: Subject | null,
@@ -55,7 +55,7 @@ export interface Records {
   ): Promise<'recorded' | 'incomplete'>;
 }
 
-/** Refusals that are recorded as `denied`; of a resolved call an unknown resource too. */
+/** Refusals that are recorded as `denied`; for a resolved call also an unknown resource. */
 const deniedStatuses = [403, 404, 428];
 
 export function createRecords(bound: BoundCapability, parts: RecordParts): Records {
@@ -92,20 +92,20 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     const counted = { code: fault.code, ...countOf(many) };
     await bound.refused?.(subject, call.correlationId, counted);
     if (descriptor.audit === 'not-required') return;
-    // A hostile path must not make a malformed event.
+    // A hostile path must not make the event invalid.
     const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-    // Subjects of another tenant may have the name of one of ours.
+    // Subjects of another tenant may have the same name as ours.
     const { tenantId, projectId } = subject;
     const own = tenantId === parts.site.tenantId && projectId === parts.site.projectId;
     const details = { ...counted, ...(own ? {} : { tenantId, projectId }) };
     const denied = { ...entry(call, subject, 'denied', resourceId), details };
-    // Many may have been about different things.
+    // They may concern different resources.
     const isOne = params && many === null;
     const resource = isOne ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
     await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
   };
   return {
-    /** A refused command is recorded; if that fails, the command is still refused. */
+    /** Records a refused command; if that fails, the command is still refused. */
     async denied(call, subject, error, resourceId) {
       if (subject === null || !(error instanceof Fault) || !deniedStatuses.includes(error.status)) return;
       const { tenantId, projectId, subjectId } = subject;
@@ -145,14 +145,14 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
   };
 }
 
-/** How many refusals a record stands for, and when they were. */
+/** Number and time span of the refusals in a record. */
 function countOf(many: ManyRefusals | null): object {
   if (many === null) return {};
   const time = (ms: number): string => new Date(ms).toISOString();
   return { count: many.count, from: time(many.fromMs), to: time(many.toMs) };
 }
 
-/** Rejects when the work takes longer; without a limit it takes its time. */
+/** Rejects if the work takes longer than the limit, if there is one. */
 async function withDeadline<T>(clock: Clock, timeoutMs: number | null, work: Promise<T>): Promise<T> {
   if (timeoutMs === null) return work;
   const { promise, reject } = Promise.withResolvers<never>();

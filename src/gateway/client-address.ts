@@ -2,8 +2,8 @@
 import { BlockList, isIPv6 } from 'node:net';
 
 /**
- * The key of a client address: an IPv4 address as it is, also where it is written in IPv6, and the first 64 bits of any other
- * IPv6 address, because a client usually has all the rest to itself.
+ * The key of a client address: an IPv4 address unchanged, also if it is written as IPv6, and the first 64 bits of any other
+ * IPv6 address, because a client usually has the whole /64.
  */
 export function addressKey(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -13,7 +13,7 @@ export function addressKey(address: string): string {
   const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
   const before = groups(head);
   const after = tail === undefined ? [] : groups(tail);
-  // An address that ends in IPv4 notation has two groups in one.
+  // An address with an IPv4 suffix has two groups in one.
   const written = before.length + after.length + (address.includes('.') ? 1 : 0);
   const all = [...before, ...Array.from({ length: tail === undefined ? 0 : 8 - written }, () => '0'), ...after];
   const prefix = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));

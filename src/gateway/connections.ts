@@ -1,6 +1,6 @@
 /**
- * The open connections of the server ([platform §2.4]): so many from one address, none half open
- * after its refusal, and at the end of the server a time for requests in flight, WebSockets that do not answer included.
+ * The open connections of the server ([platform §2.4]): a limit per address, closing after
+ * refusals, and draining of requests and WebSockets at shutdown.
  */
 import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,14 +13,14 @@ export interface ConnectionLimits {
 }
 
 export interface Connections {
-  /** Waits for `close`, which ends when every connection has; after `drainMs` those that are left are cut. */
+  /** Waits for `close`, which ends when every connection has closed; after `drainMs` the rest is destroyed. */
   drain(close: () => Promise<void>, drainMs: number): Promise<{ readonly cut: number }>;
 }
 
-/** After our end of a connection is closed its other end has this long to be closed too: time to read a refusal. */
+/** After our side of a connection is closed, the other side has this time to close: time to read a refusal. */
 const lingerMs = 500;
 
-/** `isProxy`: connections of a trusted proxy are those of many clients, and bounded by the total only. */
+/** `isProxy`: a trusted proxy's connections are those of many clients, and only limited by the total. */
 export function trackConnections(
   server: HttpServer,
   clock: Clock,
@@ -53,7 +53,7 @@ export function trackConnections(
   return {
     async drain(close, drainMs) {
       let cut = 0;
-      // One that has not said anything yet is not a request in flight.
+      // A connection without a request yet is not in flight.
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       const timer = clock.after(drainMs, () => {
         cut = open.size;

@@ -1,7 +1,7 @@
 /**
- * The console's files at `/` [platform §2.3]: what `npm ci` built, sent as it is. The page names a fresh
- * nonce for the style elements that its component library makes; scripts come from this origin's files only. Files are read
- * when they are asked for: a console that is built again under a running service is the one that the next load shows.
+ * The console's files at `/` [platform §2.3]: the output of `npm ci`, sent unchanged. The page contains a fresh
+ * nonce for the style elements of its component library; scripts are allowed from this origin only. Files are read
+ * on request, so that a console rebuilt under a running service appears on the next load.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { Server } from './server.ts';
 const assetAgeSeconds = 31_536_000;
 const noncePlace = '%STYLE_NONCE%';
 
-/** Where the build puts the console, seen from this file. */
+/** The build's output folder, relative to this file. */
 const consoleFolder = join(import.meta.dirname, '..', '..', 'console', 'dist');
 
 function policyOf(nonce: string): string {
@@ -24,7 +24,7 @@ function policyOf(nonce: string): string {
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",
-    // Covers the live stream too: its address differs in nothing but the scheme.
+    // Covers the live stream too: its address differs only in the scheme.
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -32,7 +32,7 @@ function policyOf(nonce: string): string {
   ].join('; ');
 }
 
-/** False when the console was not built: then the service runs without it. */
+/** False if the console was not built: the service runs without it. */
 export async function addConsole(server: Server, folder: string = consoleFolder): Promise<boolean> {
   const file = join(folder, 'index.html');
   if (!existsSync(file)) return false;
@@ -45,7 +45,7 @@ export async function addConsole(server: Server, folder: string = consoleFolder)
     decorateReply: false,
     cacheControl: false,
     setHeaders: (reply, path) => {
-      // Names carry a digest of the content, all but the icon's.
+      // Names contain a digest of the content, except the icon's.
       const fixed = path.endsWith('icon.svg');
       void reply.header('cache-control', fixed ? 'no-cache' : `public, max-age=${assetAgeSeconds}, immutable`);
       void reply.header('cross-origin-resource-policy', 'same-origin');
@@ -71,7 +71,7 @@ export async function addConsole(server: Server, folder: string = consoleFolder)
   return true;
 }
 
-/** While it is being built there is no page for a moment. */
+/** During a build there is no page for a moment. */
 async function pageOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');

@@ -25,12 +25,12 @@ export function envelopeOf(fault: Fault, correlationId: string): ErrorEnvelope {
   };
 }
 
-/** The one refusal of every credential that is missing, bad, expired or used up [identity §1]. */
+/** The only refusal for a missing, invalid, expired or used credential [identity §1]. */
 export function unauthenticated(): Fault {
   return new Fault('unauthenticated', 'valid credentials are required');
 }
 
-/** Headers that go with a refusal: how to authenticate, when to come back. */
+/** Headers of a refusal: how to authenticate, when to retry. */
 export function refusalHeaders(fault: Fault): Record<string, string> {
   const headers: Record<string, string> = {};
   if (fault.status === 401) headers['www-authenticate'] = 'Bearer';
@@ -39,7 +39,7 @@ export function refusalHeaders(fault: Fault): Record<string, string> {
   return headers;
 }
 
-/** The caller's view of an error: a Fault as it is, anything else as an internal error without details. */
+/** The caller's view of an error: a Fault unchanged, anything else as an internal error without details. */
 export function faultOf(error: unknown): Fault {
   return error instanceof Fault
     ? error

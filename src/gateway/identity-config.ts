@@ -1,4 +1,4 @@
-/** Identity settings from the environment [identity §1]. Faults name the variable, never its value. */
+/** Identity settings from the environment [identity §1]. Errors name the variable, never its value. */
 
 import { plainRoleClaim, type Role, type RoleClaim, roles } from './roles.ts';
 
@@ -11,14 +11,14 @@ export interface BearerConfig {
 }
 
 export interface IdentityConfig {
-  /** Which key verifies JWTs: a shared secret, a provider's key set, or the site's own key. */
+  /** The key that verifies JWTs: a shared secret, a provider's key set, or the site's own key. */
   readonly jwt:
     | { readonly kind: 'secret'; readonly secret: Uint8Array; readonly issuer?: string; readonly audience?: string }
     | { readonly kind: 'jwks'; readonly url: URL; readonly issuer: string; readonly audience: string }
     | { readonly kind: 'local' };
-  /** Null when any of its variables is missing or empty: then every opaque token is refused. */
+  /** Null if any of its variables is missing or empty: every opaque token is then refused. */
   readonly bearer: BearerConfig | null;
-  /** The site's tenant and project when they are configured. */
+  /** The site's tenant and project if configured. */
   readonly scope: { readonly tenantId: string; readonly projectId: string } | null;
   readonly roles: RoleClaim;
   /** The provider for signing in to the console; null without one. */
@@ -37,7 +37,7 @@ export interface ProviderConfig {
 /** Thrown at start; its message is one line for the operator. */
 export class IdentityConfigError extends Error {}
 
-/** `offline_access` asks for what refreshes a session; a provider that refuses the word gets others by `SVC_OIDC_SCOPE`. */
+/** `offline_access` requests a refresh token; for a provider that refuses this scope, set others in `SVC_OIDC_SCOPE`. */
 const defaultScope = 'openid profile offline_access';
 const secretBytesMinimum = 32;
 const shortTokenLength = 32;

@@ -1,6 +1,6 @@
 /**
- * Identity [identity §4], [identity §1]: a bearer credential becomes a subject, or nothing. A JWT is verified against exactly
- * one key with explicitly named algorithms; anything else can only be the configured opaque token. Every failure looks
+ * Identity [identity §4], [identity §1]: authenticates a bearer credential. A JWT is verified against exactly
+ * one key with explicitly named algorithms; anything else can only be the configured opaque token. All failures look
  * the same from outside.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -34,18 +34,18 @@ const rolePermissions: Readonly<Record<Role, readonly Permission[]>> = {
 
 const toleranceSeconds = 5;
 const identifierPattern = /^[A-Za-z0-9._:-]{1,128}$/;
-/** Longest token that `setpoint token` signs: 30 days. */
+/** Maximum lifetime of a token from `setpoint token`: 30 days. */
 export const tokenLifetimeSecondsMaximum = 30 * 86_400;
 
 export interface Identity {
   /**
    * The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. Rejects if it cannot be checked:
-   * the provider is away, or it is not known which tokens were revoked.
+   * the provider is unavailable, or the revocation list cannot be read.
    */
   authenticate(authorization: string | undefined): Promise<Subject | null>;
-  /** As `authenticate`, of a bare token; also tells when it expires, in wall milliseconds. */
+  /** As `authenticate`, for a bare token; also returns its expiry in wall milliseconds. */
   authenticateToken(token: string): Promise<Authenticated | null>;
-  /** Of the cookie of a session. */
+  /** For a session cookie. */
   authenticateSession(cookie: string): Promise<Authenticated | null>;
 }
 
@@ -55,7 +55,7 @@ interface Authenticated {
   readonly expiresMs: number;
 }
 
-/** The claims of a token by which it is revoked. */
+/** The claims by which a token is revoked. */
 export interface TokenClaims {
   readonly subject: string;
   /** Its `jti`; null for a token without one. */
@@ -71,21 +71,21 @@ export interface IdentityParts {
   readonly site: AuditScope;
   readonly clock: Clock;
   readonly log: Log;
-  /** Who the cookie of a session belongs to; null when there is no such session. */
+  /** The owner of a session cookie; null if there is no such session. */
   readonly session: (cookie: string) => Promise<Authenticated | null>;
-  /** Whether a token that is good otherwise counts no more. */
+  /** Whether an otherwise valid token is revoked. */
   readonly isRevoked: (claims: TokenClaims) => Promise<boolean>;
   readonly limits: ProviderKeysParts['limits'] & Pick<GatewayLimits, 'verified_tokens_max' | 'verified_token_ms'>;
 }
 
 export function createIdentity(parts: IdentityParts): Identity {
   const { config, site, clock } = parts;
-  // A provider withdraws keys whenever it likes: what it signed is verified every time.
+  // A provider may withdraw keys at any time: its tokens are verified every time.
   const verify =
     config.jwt.kind === 'jwks'
       ? verifier(parts)
       : rememberVerified(verifier(parts), { clock, limits: parts.limits, toleranceSeconds });
-  /** For as long as their payloads are remembered. */
+  /** For as long as their payloads are cached. */
   const subjects = new WeakMap<JWTPayload, Subject | string>();
   const subjectIn = (payload: JWTPayload): Subject | string => {
     const subject = subjects.get(payload) ?? jwtSubject(payload, site, config.roles);
@@ -108,12 +108,12 @@ export function createIdentity(parts: IdentityParts): Identity {
     if (config.bearer !== null && sameToken(token, config.bearer.token)) {
       return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };
     }
-    // The caller must not learn why a token was refused; the operator finds the reason in the log.
+    // The caller must not learn why a token was refused; the reason is in the log.
     const refused = (reason: string): null => {
       parts.log.info('token refused', { reason });
       return null;
     };
-    // If a token cannot be checked now, it is not refused: its holder would be asked to sign in again.
+    // A token that cannot be verified now is not refused: its holder would have to sign in again.
     const known = await verifiedSubject(token).catch((error: unknown) => {
       if (error instanceof Fault) throw error;
       return error instanceof errors.JOSEError ? error.code : 'not verified';
@@ -157,23 +157,23 @@ function verifier({ config: { jwt }, key, clock, log, limits }: IdentityParts): 
   }
 }
 
-/** Someone with a role at this site. */
+/** A subject with a role at this site. */
 export function subjectOf(subjectId: string, role: Role, site: AuditScope): Subject {
   return { kind: 'user', subjectId, roles: [role], permissions: new Set(rolePermissions[role]), ...site };
 }
 
-/** A token that claims to be issued later than now, by a clock as far off as is tolerated. */
+/** A token issued in the future, beyond the tolerated clock skew. */
 function isFromTheFuture({ iat }: JWTPayload, clock: Clock): boolean {
   return iat !== undefined && !(iat <= Math.floor(clock.wallMs() / 1000) + toleranceSeconds);
 }
 
-/** Both sides are hashed first, so that neither length nor content shows in the time taken. */
+/** Both sides are hashed first, so that the time reveals neither length nor content. */
 function sameToken(given: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));
 }
 
-/** The opaque token opens area B only: of its permissions just `audit.event.read` has an effect. */
+/** The opaque token opens area B only: of its permissions only `audit.event.read` has an effect. */
 function bearerSubject(bearer: BearerConfig): Subject {
   const permissions = new Set<Permission>(bearer.permissions.includes('audit.event.read') ? ['audit.event.read'] : []);
   return {
@@ -186,19 +186,19 @@ function bearerSubject(bearer: BearerConfig): Subject {
   };
 }
 
-/** The reason when the claims make no subject. */
+/** The reason if the claims do not identify a subject. */
 function jwtSubject(payload: JWTPayload, site: AuditScope, claim: RoleClaim): Subject | string {
   const { sub, tenant_id: tenantId, project_id: projectId } = payload;
   if (!isSubject(sub)) return 'sub must have 1 to 128 characters';
   const role = roleOf(payload, claim);
   if (role === null) return `the claim ${claim.path.join('/')} gives no role`;
-  // Both or neither: half a scope names nothing.
+  // Both or neither: half a scope is invalid.
   if (tenantId === undefined && projectId === undefined) return subjectOf(sub, role, site);
   if (!isIdentifier(tenantId) || !isIdentifier(projectId)) return 'tenant_id and project_id go together';
   return subjectOf(sub, role, { tenantId, projectId });
 }
 
-/** Every subject must be recordable. */
+/** Every subject must fit into an audit record. */
 export function isSubject(sub: unknown): sub is string {
   return typeof sub === 'string' && sub.length >= 1 && sub.length <= 128 && sub.isWellFormed() && !sub.includes('\0');
 }

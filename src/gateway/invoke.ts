@@ -39,24 +39,24 @@ export interface PipelineParts {
   readonly log: Log;
 }
 
-/** A request as the pipeline sees it, free of the server library. */
+/** A request in the pipeline, independent of the server library. */
 export interface Call {
   readonly correlationId: string;
   readonly address: string;
-  /** The caller is on this machine, with no proxy between. */
+  /** The caller is on this machine, without a proxy in between. */
   readonly local: boolean;
-  /** Of the trace that the call belongs to; 32 lowercase hexadecimal digits. */
+  /** Id of the call's trace; 32 lowercase hexadecimal digits. */
   readonly traceId: string | undefined;
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Aborted when the caller went before the answer was there. */
+  /** Aborted if the caller disconnects before the answer. */
   readonly gone?: () => AbortSignal;
-  /** Takes how far the call has come, from 0 to 1; absent where the caller did not ask for it. */
+  /** Receives the progress of the call, from 0 to 1; absent if the caller did not request it. */
   readonly progress?: (share: number) => void;
-  /** Told how the record of an audited call ended, whatever the call's own end: `x-svc-audit`. */
+  /** Called with the outcome of the audited call, independent of the call's own end: `x-svc-audit`. */
   readonly onAudit: (state: 'recorded' | 'incomplete') => void;
-  /** Told of the accepted record: the caller's receipt, however the call ends. */
+  /** Called with the accepted record: the caller's receipt, however the call ends. */
   readonly onAccepted: (record: Pick<Appended, 'sequence' | 'hash'>) => void;
 }
 
@@ -78,7 +78,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
       if (descriptor.permission === null) return null;
       if (descriptor.openTo === 'loopback' && call.local && call.header('authorization') === undefined) return null;
       const { subject, bySession } = await authenticate(call, parts);
-      // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
+      // Before authorization: a refused command is recorded too, and a record must be bounded.
       if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject);
       if (descriptor.rate === 'processing') await parts.rateLimits.countProcessing(subject);
       if (descriptor.rate === 'search') await parts.rateLimits.countSearch(subject);
@@ -159,11 +159,11 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
   }
 }
 
-/** One call on its way through the pipeline. */
+/** One call in the pipeline. */
 interface Run {
   readonly call: Call;
   caller: Subject | null;
-  /** Null until it is resolved, and where nothing needs to be. */
+  /** Null until it is resolved, and if nothing needs resolving. */
   resolution: Resolution | null;
   /** The handler's additions to the terminal record. */
   readonly notes: Readonly<Record<string, unknown>>;
@@ -175,7 +175,7 @@ function carrierOf(bound: BoundCapability, { resolution }: Run, context: CallCon
   return () => resolution.carryOut();
 }
 
-/** Between body and confirmation: what was resolved says whether one is needed [platform §3]. */
+/** Between body and confirmation: the resolved resource decides whether confirmation is needed [platform §3]. */
 async function resolved(
   bound: ResolvedCapability,
   { call, caller }: Run,
@@ -195,7 +195,7 @@ async function resolved(
   }
 }
 
-/** A header counts before a cookie: what a program says of itself, a browser cannot be made to say. */
+/** A header takes precedence over a cookie: browsers send cookies by themselves, programs send headers on purpose. */
 async function authenticate(call: Call, parts: PipelineParts): Promise<{ subject: Subject; bySession: boolean }> {
   const authorization = call.header('authorization');
   const cookie = authorization === undefined ? cookieOf(call) : null;
@@ -206,7 +206,7 @@ async function authenticate(call: Call, parts: PipelineParts): Promise<{ subject
   return { subject: subject ?? (await refuseCredential(call, parts)), bySession: cookie !== null };
 }
 
-/** Who a public route's body speaks for. */
+/** The subject named in the body of a public route. */
 async function identify(
   ask: NonNullable<BoundCapability['identify']>,
   call: Call,
@@ -216,7 +216,7 @@ async function identify(
   return (await ask(context)) ?? refuseCredential(call, parts);
 }
 
-/** Counted and logged, never recorded: the audit store is not for strangers to fill. */
+/** Counted and logged, never recorded: strangers must not be able to fill the audit store. */
 async function refuseCredential(call: Call, parts: PipelineParts): Promise<never> {
   parts.log.warn('authentication failed', { correlation_id: call.correlationId });
   await parts.rateLimits.countFailedAuthentication(call.address);
@@ -247,7 +247,7 @@ function confirmHeader(descriptor: Capability, call: Call): void {
 
 /** The parsed body. */
 function* bodySteps(descriptor: Capability, call: Call, bytes: Buffer): Steps<unknown> {
-  // JSON is UTF-8 (RFC 8259); a body that says otherwise would be misread.
+  // JSON is UTF-8 (RFC 8259); a body in another encoding would be misread.
   if (!/^application\/json(\s*;\s*charset="?utf-8"?)?\s*$/i.test(call.header('content-type') ?? ''))
     throw new Fault('unsupported-media-type', 'the body must be application/json in UTF-8');
   if (!/^(identity)?$/i.test(call.header('content-encoding') ?? ''))
@@ -284,7 +284,7 @@ function stringsOf(value: unknown): Readonly<Record<string, string>> {
   return value as Readonly<Record<string, string>>;
 }
 
-/** An entity tag without its quotes; undefined when the header is absent or says "any". */
+/** An entity tag without its quotes; undefined if the header is absent or `*`. */
 function unquoted(header: string | undefined): string | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   return header.trim().replace(/^"(.*)"$/, '$1');

@@ -52,7 +52,7 @@ export const gatewayLimitsSchema = strict({
     default: [],
     description: 'addresses whose X-Forwarded-For is believed',
   }),
-  // A stop ends within 10 s, and what comes after the requests needs some of it.
+  // A shutdown ends within 10 s, and the steps after the requests need some of it.
   drain_timeout_ms: limit(5000, [0, 8000], 'time that open requests get at shutdown'),
   jwks_timeout_ms: limit(3000, [100, 30_000], 'time to read the key set of an identity provider'),
   jwks_bytes: limit(262_144, [1024, 16_777_216], 'largest key set of an identity provider'),

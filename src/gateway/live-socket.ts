@@ -1,4 +1,4 @@
-/** Puts the live stream on `/ws` of the HTTP server: the WebSocket library on one side, `StreamSocket` on the other. */
+/** Serves the live stream at `/ws` of the HTTP server: an adapter from the WebSocket library to `StreamSocket`. */
 import type { IncomingMessage } from 'node:http';
 import websocket, { type WebSocket } from '@fastify/websocket';
 import { closeCodes, expiredReason, type StreamSocket } from '../api/live-stream.ts';
@@ -10,16 +10,16 @@ import type { Server } from './server.ts';
 import { checkSameOrigin, cookieOf } from './session-cookie.ts';
 
 export interface LiveSocketParts {
-  /** Takes each connection over. */
+  /** Receives each connection. */
   readonly stream: { connect(socket: StreamSocket): void };
   readonly rateLimits: RateLimits;
   readonly log: Log;
   readonly messageBytesMax: number;
 }
 
-/** The facts about a client before its first message. */
+/** Properties of a client before its first message. */
 interface Handshake {
-  /** The cookie of a session, if the connection comes from a page of the service itself. */
+  /** The session cookie, if the connection comes from a page of the service itself. */
   readonly session: string | null;
   readonly address: string;
   readonly correlationId: string;
@@ -29,14 +29,14 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
   const { stream, rateLimits, log, messageBytesMax } = parts;
   const { fastify } = server;
   await fastify.register(websocket, { options: { maxPayload: messageBytesMax, perMessageDeflate: false } });
-  // Not of the WebSocket kind, or asked for without an upgrade: refused in the envelope like everything else.
+  // Not a WebSocket request, or without an upgrade: refused in the envelope like everything else.
   fastify.websocketServer.on('wsClientError', (_error, socket) =>
     answerRaw(socket, new Fault('invalid-input', 'the WebSocket handshake is not valid')),
   );
-  // A token guessed here counts like one guessed at a route.
+  // A failed token here counts like one at a route.
   const failed = async ({ address, correlationId }: Handshake): Promise<void> => {
     log.warn('authentication failed', { correlation_id: correlationId });
-    // The socket is closed already; that its address failed too often changes nothing more.
+    // The socket is already closed; the rate limit of its address needs no further action.
     await rateLimits.countFailedAuthentication(address).catch(() => undefined);
   };
   const connect = (socket: WebSocket, handshake: Handshake): void => {
@@ -55,7 +55,7 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
       onPing: (listener) => void socket.on('ping', () => listener()),
       onClose: (listener) => void socket.on('close', listener),
     };
-    // A connection that breaks is closed by the library; there is nothing else to do about it.
+    // The library closes a broken connection; nothing else needs to be done.
     socket.on('error', () => undefined);
     stream.connect(adapted);
   };
@@ -68,7 +68,7 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
   });
 }
 
-/** A browser lets any page connect anywhere and sends the cookies along: only our own pages may use them. */
+/** A browser lets any page open connections with the user's cookies: only our own pages may use them. */
 function sessionOf({ headersDistinct }: IncomingMessage): string | null {
   const request = { header: (name: string) => headersDistinct[name]?.join('; ') };
   try {

@@ -12,7 +12,7 @@ export interface SigningKey {
   readonly publicKey: KeyObject;
 }
 
-/** Reads the signing key, or makes one. */
+/** Reads the signing key, or creates one. */
 export function signingKey(dataFolder: string): SigningKey {
   const pem = readOrMake(join(dataFolder, 'signing-key.pem'), () =>
     generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

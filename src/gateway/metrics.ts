@@ -1,6 +1,6 @@
 /**
- * Metrics for Prometheus [platform §4.2]: what the gateway counts itself, and what other areas are asked for when
- * someone looks. A part that does not answer leaves its samples out; the names are always there.
+ * Metrics for Prometheus [platform §4.2]: the gateway's own counters, and values that other areas provide on
+ * collection. If a part does not answer, its samples are absent; the metric names are always present.
  */
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -23,7 +23,7 @@ interface Described {
   readonly help: string;
 }
 
-/** Something that is read when someone looks. `labels` are those that its samples carry. */
+/** A value read at collection. `labels` are those of its samples. */
 type Measurement = Described & { readonly labels?: readonly string[] } & (
     | { readonly kind: 'counter' | 'gauge'; readonly read: () => Promise<readonly MetricSample[]> }
     | { readonly kind: 'durations'; readonly read: () => Promise<readonly DurationSample[]> }
@@ -58,7 +58,7 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers,
   });
-  // A series that begins with its first failure hides it: only what was 0 before can be seen to increase.
+  // A counter that first appears at 1 hides its first increase: all series start at 0.
   for (const result of ['written', 'failed']) appends.inc({ result }, 0);
   const appendTimes = new Histogram({
     name: 'setpoint_audit_append_seconds',
@@ -91,7 +91,7 @@ export function createMetrics(): Metrics {
     },
     observe(fastify) {
       fastify.addHook('onResponse', (request, reply, done) => {
-        // A path that is not a route is one label, not as many as someone can think of.
+        // Unknown paths share one label, so that clients cannot create series.
         const route = request.routeOptions.url ?? 'none';
         const key = `${request.method} ${route}`;
         let known = answers.get(key);
@@ -113,7 +113,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Answers of one route, counted here because labels of the metrics library are hashed at every count. */
+/** Answers of one route, counted here because the metrics library hashes labels at every increment. */
 class RouteAnswers {
   readonly #labels: Readonly<Record<'method' | 'route', string>>;
   readonly #byStatus = new Map<number, number>();
@@ -137,7 +137,7 @@ class RouteAnswers {
   }
 }
 
-/** A family that asks whenever it is collected; `registers` holds on to it. */
+/** A metric that calls back at collection; `registers` keeps a reference to it. */
 function register(measurement: Measurement & { readonly kind: 'counter' | 'gauge' }, registers: Registry[]) {
   const { name, help, kind, read } = measurement;
   const labelNames = [...(measurement.labels ?? [])];
@@ -166,7 +166,7 @@ function register(measurement: Measurement & { readonly kind: 'counter' | 'gauge
   });
 }
 
-/** A part that cannot be asked must not keep the others from being seen. */
+/** A part that fails must not hide the others. */
 async function orNone<T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await read();
@@ -175,7 +175,7 @@ async function orNone<T>(read: () => Promise<readonly T[]>): Promise<readonly T[
   }
 }
 
-/** A histogram in the text format: its classes are counted elsewhere, which the library does not provide for. */
+/** A histogram in the text format, from buckets counted elsewhere, which the library does not support. */
 function durationText({ name, help }: Described, samples: readonly DurationSample[]): string {
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
   for (const { labels = {}, durations } of samples) {

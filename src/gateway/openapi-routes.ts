@@ -1,6 +1,6 @@
 /**
  * `GET /openapi.json`, the page `/docs` and the contract that it links to [platform §2.5]: public, without data of the
- * site, and without a host other than the service itself.
+ * site, and without requests to other hosts.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { Server } from './server.ts';
 
 const pagePath = '/docs';
 const scriptPath = `${pagePath}/js/scalar.js`;
-/** The contract's pages, seen from this file. */
+/** Folder of the contract's pages, relative to this file. */
 const contractFolder = join(import.meta.dirname, '..', '..', 'docs', 'contract');
 
 export function addApiDescription({ fastify }: Server, capabilities: readonly Capability[], version: string): void {
@@ -35,19 +35,19 @@ export function addApiDescription({ fastify }: Server, capabilities: readonly Ca
     });
 }
 
-/** The page in a server of its own, made when somebody first opens it: its script is megabytes, which few sites ever read. */
+/** The reference page in a server of its own, created on first use: its script is several megabytes, and few sites read it. */
 async function referencePage(): Promise<FastifyInstance> {
   const library = await optionalLibrary(() => import('@scalar/fastify-api-reference'));
   if (library === null) {
     const message = leftOut('the reference page', '@scalar/fastify-api-reference');
     throw new Fault('not-found', `${message}; /openapi.json describes the same operations`);
   }
-  // One inline script starts the page; nothing else may run in it.
+  // The page has one inline script; no other may run.
   const nonce = newId();
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
-    // The page's own components set styles as they go.
+    // The page's components set inline styles.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
@@ -84,13 +84,13 @@ async function referencePage(): Promise<FastifyInstance> {
   return server;
 }
 
-/** Empty when the installation has no documents: they must not keep a site from starting. */
+/** Empty if the installation has no documents, which must not prevent a start. */
 function contractPages(): (readonly [name: string, text: string])[] {
   if (!existsSync(contractFolder)) return [];
   return readdirSync(contractFolder).map((name) => [name, readFileSync(join(contractFolder, name), 'utf8')] as const);
 }
 
-/** Every page that is added from here on answers HEAD as it answers GET, without the body. */
+/** Pages added from here on answer HEAD like GET, without the body. */
 function answerHead(fastify: FastifyInstance): void {
   fastify.addHook('onRoute', (route) => {
     if (route.method !== 'GET' || !isPage(route.url)) return;

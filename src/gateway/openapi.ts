@@ -1,6 +1,6 @@
 /**
- * The API description [platform §2.5]: OpenAPI 3.1, made from the very descriptors and schemas that validate
- * requests, so that it cannot say anything else than the service does.
+ * The API description [platform §2.5]: OpenAPI 3.1, generated from the descriptors and schemas that validate
+ * requests, so that it always matches the service.
  */
 import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
@@ -69,7 +69,7 @@ export function describeApi(capabilities: readonly Capability[], version: string
   };
 }
 
-/** Where the service shows the contract. */
+/** Path of the contract in the service. */
 export const contractPath = '/docs/contract';
 
 const introduction = `Rule automation, audit and forecasts for one energy or IoT site.
@@ -100,7 +100,7 @@ const errorEnvelope: Json = {
   },
 };
 
-/** The areas, by how the names of their operations begin; the first that fits. */
+/** The areas, by prefix of their operation names; the first match counts. */
 const areas = [
   ['automation.rule.', 'Rules', 'Authoring, enabling, executing and watching rules'],
   ['automation.scheduler.', 'Scheduler', 'What decides when a rule runs'],
@@ -174,7 +174,7 @@ function parametersOf(capability: Capability, schema: TSchema, place: 'path' | '
   }));
 }
 
-/** A pattern for whole numbers without leading zero is a number to readers of the description; null for others. */
+/** A pattern for whole numbers without leading zeros is described as a number; null for others. */
 function asNumber({ pattern }: Json): Json | null {
   const digits = typeof pattern === 'string' ? /^\^\[1-9\]\[0-9\]\{0,(\d+)\}\$$/.exec(pattern)?.[1] : undefined;
   if (digits === undefined) return null;
@@ -218,7 +218,7 @@ function takesRevision(capability: Capability): boolean {
 function bodyOf(capability: Capability): Json | null {
   if (capability.body === null) return null;
   const schema = plainSchema(capability.body);
-  // The validator's word for "no body": that is `required: false` here.
+  // The validator's form of "no body": `required: false` here.
   const members: readonly Json[] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : [schema];
   const real = members.filter((member) => member['type'] !== 'undefined');
   const shown = examplesOf(capability).filter((example) => example.body !== undefined);
@@ -276,7 +276,7 @@ function success(capability: Capability): Json {
   };
 }
 
-/** The failures of a call, besides those common to all calls. */
+/** The failures of a call, in addition to the common ones. */
 function failuresOf(capability: Capability): FaultCode[] {
   const takesToken = capability.permission !== null || capability.secretBody === true;
   return [

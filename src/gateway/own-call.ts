@@ -1,5 +1,5 @@
 /**
- * Calls that the service makes by itself, such as a scheduled forecast: the pipeline of every other call behind its authentication, with
+ * Calls by the service itself, such as a scheduled forecast: the pipeline of every other call after authentication, with
  * the same checks and the same records, under a subject of kind `system`.
  */
 import type { BoundCapability, Subject } from '../api/capability.ts';
@@ -9,7 +9,7 @@ import { createPipeline, type PipelineParts } from './invoke.ts';
 /** Throws the Fault that a caller would see. */
 export type OwnCall = (body: unknown) => Promise<void>;
 
-/** `name` is the subject's id in the audit. The descriptor's permission is all that it has. */
+/** `name` is the subject's id in the audit. Its only permission is that of the descriptor. */
 export function ownCall(bound: BoundCapability, name: string, parts: PipelineParts): OwnCall {
   const pipeline = createPipeline(bound, parts);
   const { permission } = bound.descriptor;

@@ -1,6 +1,6 @@
 /**
- * Progress of a long call [rules §10.1]: to a caller that accepts `application/x-ndjson` the answer is lines, first
- * `{"progress": share}`, and last the whole envelope. Nothing is sent before the first line, so that an earlier refusal keeps its status.
+ * Progress of a long call [rules §10.1]: for a caller that accepts `application/x-ndjson` the answer is lines, first
+ * `{"progress": share}`, and last the whole envelope. Nothing is sent before the first line, so that an early refusal keeps its status.
  */
 import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';

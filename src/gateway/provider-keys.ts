@@ -1,6 +1,6 @@
 /**
- * The keys of an identity provider [identity §1]: its key set, read again when it is old or lacks a key. While the provider is away,
- * the last set remains valid for `provider_grace_ms` behind its age.
+ * The keys of an identity provider [identity §1]: its key set, read again when it is old or lacks a key. While the provider is unavailable,
+ * the last set remains valid for `provider_grace_ms` beyond its age.
  */
 import {
   createLocalJWKSet,
@@ -23,7 +23,7 @@ import type { Verify } from './verified-tokens.ts';
 
 export interface ProviderKeysParts {
   readonly url: URL;
-  /** What a token must fulfil now. */
+  /** Requirements for a token now. */
   readonly options: () => JWTVerifyOptions;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,12 +36,12 @@ export interface ProviderKeysParts {
 export class ProviderKeys {
   readonly #parts: ProviderKeysParts;
   readonly #keys;
-  /** Filled by the library with each key set that it takes. */
+  /** Filled by the library with each new key set. */
   readonly #last: ExportedJWKSCache | Record<string, never> = {};
   #lastAt: number | undefined;
-  /** Monotonic: when the last key set was taken. */
+  /** Monotonic: when the last key set was read. */
   #readMs = Number.NEGATIVE_INFINITY;
-  /** Monotonic: not asked again before. */
+  /** Monotonic: no request before this time. */
   #awayUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ProviderKeysParts) {
@@ -56,7 +56,7 @@ export class ProviderKeys {
     });
   }
 
-  /** Rejects with Fault `provider-unavailable` if there is no valid key set to check a token with. */
+  /** Rejects with Fault `provider-unavailable` without a valid key set. */
   readonly verify: Verify = async (token) => {
     const { clock, log, limits, options } = this.#parts;
     if (clock.monotonicMs() < this.#awayUntilMs) return this.#withLastKeys(token, undefined);
@@ -83,7 +83,7 @@ export class ProviderKeys {
     return (await jwtVerify(token, createLocalJWKSet(keys), options())).payload;
   }
 
-  /** No larger than the limit: the rest of a larger answer is not read. */
+  /** Up to the limit: the rest of a larger answer is not read. */
   readonly #fetch: FetchImplementation = async (address, { headers, signal }) => {
     const { clock, limits } = this.#parts;
     const url = new URL(address);
@@ -110,7 +110,7 @@ export class ProviderKeys {
   };
 }
 
-/** The credentials may be good, but that cannot be checked now. */
+/** The credentials may be valid, but cannot be verified now. */
 export function providerUnavailable(limits: Pick<GatewayLimits, 'provider_retry_ms'>, cause?: unknown): Fault {
   return new Fault(
     'provider-unavailable',
@@ -122,7 +122,7 @@ export function providerUnavailable(limits: Pick<GatewayLimits, 'provider_retry_
   );
 }
 
-/** Errors of reading a key set, and not of a token or of a single key. */
+/** Errors of reading a key set, as opposed to those of a token or of a single key. */
 function isSetTrouble(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
   return error instanceof errors.JOSEError && error.code === errors.JOSEError.code;

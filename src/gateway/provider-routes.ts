@@ -1,6 +1,6 @@
 /**
  * The two addresses that a browser visits while it signs in with a provider [identity §9]. They answer with redirects, not in the
- * envelope: a person looks at what comes of them.
+ * envelope, because a person sees the result.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../base/fault.ts';
@@ -10,7 +10,7 @@ import type { Server } from './server.ts';
 import { cookieHeader, cookieOf } from './session-cookie.ts';
 
 export interface ProviderRoutes {
-  /** The provider's address to redirect to, and a secret for the browser to bring back. Throws a Fault if the provider is unreachable. */
+  /** The provider's address for the redirect, and a secret that the browser returns. Throws a Fault if the provider is unreachable. */
   readonly begin: (base: string) => Promise<{ readonly location: string; readonly secret: string }>;
   /** The cookie of the new session; null if the sign-in failed. Throws a Fault if it cannot be recorded. */
   readonly finish: (
@@ -22,10 +22,10 @@ export interface ProviderRoutes {
   readonly log: Log;
 }
 
-/** How long a person has at the provider. */
+/** Time limit for the sign-in at the provider. */
 const underWaySeconds = 600;
 const home = '/';
-/** The console says there that the sign-in failed, or that it was not possible. */
+/** The console shows there that the sign-in failed, or was not possible. */
 const failedPlace = '/#sign-in-failed';
 const unavailablePlace = '/#sign-in-unavailable';
 
@@ -54,7 +54,7 @@ export function addProviderRoutes({ fastify }: Server, parts: ProviderRoutes): v
   });
 }
 
-/** A failure that may pass is not a refused sign-in. */
+/** A temporary failure is not a refused sign-in. */
 async function unlessUnavailable<T>(work: Promise<T>): Promise<T | 'unavailable'> {
   try {
     return await work;
@@ -68,7 +68,7 @@ function redirected(reply: FastifyReply, location: string, setCookie: string[]):
   return reply.code(302).headers({ location, 'set-cookie': setCookie, 'cache-control': 'no-store' }).send();
 }
 
-/** As the browser sees the service; behind a proxy that `trusted_proxies` names, as it sees the proxy. */
+/** The service's address in the browser; behind a proxy in `trusted_proxies`, the proxy's. */
 function baseOf(request: FastifyRequest): string {
   return `${request.protocol}://${request.host}`;
 }

@@ -9,17 +9,17 @@ import { addressKey } from './client-address.ts';
 import type { GatewayLimits } from './limits.ts';
 
 export interface RateLimits {
-  /** Throws `rate-limited` when the subject has used up its minute. */
+  /** Throws `rate-limited` if the subject has exceeded its limit per minute. */
   countMutation(subject: BudgetOwner): Promise<void>;
   /** The same for calls of data processing: each costs a frame and two durable records. */
   countProcessing(subject: BudgetOwner): Promise<void>;
   /** The same for searches of the audit: each leaves a record. */
   countSearch(subject: BudgetOwner): Promise<void>;
-  /** Counts a failure, and throws `rate-limited` when the address had too many before. */
+  /** Counts a failure, and throws `rate-limited` if the address had too many before. */
   countFailedAuthentication(address: string): Promise<void>;
 }
 
-/** Whose budget it is: subjects of two tenants may have one name. */
+/** Owner of the budget: subjects of two tenants may have the same name. */
 type BudgetOwner = Pick<Subject, 'tenantId' | 'projectId' | 'subjectId'>;
 
 const keyOf = ({ tenantId, projectId, subjectId }: BudgetOwner): string =>
@@ -27,7 +27,7 @@ const keyOf = ({ tenantId, projectId, subjectId }: BudgetOwner): string =>
 
 const minuteSeconds = 60;
 
-/** `windowSeconds` is what counts as a minute. */
+/** `windowSeconds` is the length of a minute. */
 export function createRateLimits(
   limits: Pick<
     GatewayLimits,

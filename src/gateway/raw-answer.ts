@@ -1,6 +1,6 @@
 /**
- * Refusals written by hand, for requests that never reach the framework [platform §2.1]: what is not
- * HTTP, what takes too long to arrive, what asks for a protocol that is not spoken here. The connection is closed.
+ * Refusals without the framework [platform §2.1]: for invalid HTTP, for requests that
+ * take too long to arrive, and for unsupported protocols. The connection is closed.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -13,7 +13,7 @@ export function answerHeaders(correlationId: string): Record<string, string> {
   return { 'x-correlation-id': correlationId, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 }
 
-/** The caller's correlation id when it is a valid one, else a fresh one. */
+/** The caller's correlation id if valid, otherwise a new one. */
 export function correlationIdOf(given: string | readonly string[] | undefined): string {
   return typeof given === 'string' && correlationIdPattern.test(given) ? given : newId();
 }
@@ -32,7 +32,7 @@ export function answerRaw(socket: Duplex, fault: Fault, correlationId = newId())
   socket.end(`HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** The refusal of a request that the HTTP parser gave up on. */
+/** The refusal of a request that the HTTP parser rejected. */
 export function unreadableRequest(code: string | undefined): Fault {
   if (code === 'HPE_HEADER_OVERFLOW') return new Fault('headers-too-large', 'the headers are too large');
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')

@@ -1,6 +1,6 @@
 /**
  * `GET /ready` [platform §4.1]: whether the service can do its work, in status words only. The route is public, so
- * what it looks at is looked at once a second however often it is asked.
+ * its checks run at most once a second.
  */
 import type { BoundCapability } from '../api/capability.ts';
 import { platform } from '../api/platform.ts';
@@ -10,13 +10,13 @@ import { Fault } from '../base/fault.ts';
 const readyNames = ['storage', 'audit', 'scheduler', 'devices'] as const;
 type ReadyName = (typeof readyNames)[number];
 
-/** True when its part works, false when it does not for now; broken when somebody has to come. */
+/** True if its part works, false if it does not for now; broken if a person must act. */
 type Health = boolean | 'broken';
 
-/** Each says whether its part works; one that throws or takes too long does not. */
+/** Each returns whether its part works; a check that throws or times out fails. */
 export type ReadyChecks = Readonly<Record<ReadyName, () => Health | Promise<Health>>>;
 
-/** An answer is as good as a new one for this long. */
+/** Answers are reused for this time. */
 const keptMs = 1000;
 const checkDeadlineMs = 2000;
 

@@ -1,12 +1,12 @@
 /**
- * Bounds what refusals write to the audit [audit §6]: of one kind, by one subject, so many in a minute are recorded each for itself;
- * those after them are counted, and one record says how many there were. Nobody fills the disk by being refused.
+ * Limits what refusals write to the audit [audit §6]: per kind and subject, a number of refusals per minute is recorded individually;
+ * further ones are counted, and one record has their number. Nobody can fill the disk with refused requests.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { GatewayLimits } from './limits.ts';
 
-/** Refusals that one record stands for. */
+/** Refusals summarized in one record. */
 export interface ManyRefusals {
   readonly count: number;
   /** Wall clock. */
@@ -19,7 +19,7 @@ interface Tally {
   count: number;
   fromMs: number;
   toMs: number;
-  /** Records what was counted, as the newest refusal would. */
+  /** Records the counted refusals, as the newest one would be. */
   record: (many: ManyRefusals) => Promise<void>;
 }
 
@@ -42,12 +42,12 @@ export class RefusalTally {
     this.#limits = limits;
   }
 
-  /** Records this refusal, or counts it. `record` is given null for one, or what it stands for. */
+  /** Records this refusal, or counts it. `record` receives null for a single refusal, or the summary. */
   async add(kind: string, record: (many: ManyRefusals | null) => Promise<void>): Promise<void> {
     const nowMs = this.#clock.wallMs();
     const known = this.#tallies.get(kind);
     if (known === undefined) {
-      // So many kinds at once are an attack of their own: what was counted is recorded, and counting begins again.
+      // Too many kinds at once are an attack of their own: the counts are recorded, and counting restarts.
       if (this.#tallies.size >= this.#limits.refusal_kinds_max) await this.flush();
       this.#tallies.set(kind, { recorded: 1, count: 0, fromMs: nowMs, toMs: nowMs, record });
       this.#timer ??= this.#clock.after(windowMs, () => void this.flush());
@@ -63,7 +63,7 @@ export class RefusalTally {
     known.record = record;
   }
 
-  /** Records what was counted; at the end of a minute, and before the service stops. */
+  /** Records the counts; at the end of a minute, and at shutdown. */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-/** Which role the claims of a token or of a provider give [identity §8]: pure. */
+/** The role from the claims of a token or of a provider [identity §8]: pure. */
 
 export const roles = ['Viewer', 'Engineer', 'Admin'] as const;
 export type Role = (typeof roles)[number];
@@ -10,15 +10,15 @@ export interface RoleClaim {
   readonly map: ReadonlyMap<string, Role> | null;
 }
 
-/** A claim of this name, as long as nothing else is configured. */
+/** The default claim. */
 export const plainRoleClaim: RoleClaim = { path: ['role'], map: null };
 
-/** The highest role that the claim gives; null when it gives none. */
+/** The highest role in the claim; null without one. */
 export function roleOf(claims: Readonly<Record<string, unknown>>, { path, map }: RoleClaim): Role | null {
   let found: unknown = claims;
   for (const step of path)
     found = typeof found === 'object' && found !== null && Object.hasOwn(found, step) ? Reflect.get(found, step) : null;
-  // Several roles only where they were asked for: the plain claim is one word.
+  // Several roles only if configured: the default claim is one word.
   const values: unknown[] = Array.isArray(found) && path !== plainRoleClaim.path ? found : [found];
   const given = values.flatMap((value) => {
     const role = map === null ? roles.find((each) => each === value) : map.get(String(value));

@@ -1,6 +1,6 @@
 /**
  * The HTTP server [platform §2]: one address, one envelope for every failure, a correlation id on every answer. It
- * knows requests and replies; what an operation means is the pipeline's and its handler's business.
+ * handles requests and replies; operations belong to the pipeline and its handlers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,10 +21,10 @@ import { RefusalTally } from './refusal-tally.ts';
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
   readonly fastify: FastifyInstance;
-  /** `METHOD path` of every route that was added, by whomever. */
+  /** `METHOD path` of every route, from any area. */
   readonly routes: ReadonlySet<string>;
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
-  /** Takes no more connections and ends those that are open, at the latest after `drain_timeout_ms`. */
+  /** Stops accepting connections and ends the open ones, at the latest after `drain_timeout_ms`. */
   close(): Promise<void>;
 }
 
@@ -35,10 +35,10 @@ export interface ServerParts extends Omit<PipelineParts, 'rateLimits' | 'refusal
   readonly clock: Clock;
 }
 
-/** How often requests that take too long to arrive are looked for. */
+/** Interval of the check for requests that take too long to arrive. */
 const timeoutCheckMs = 1000;
 
-/** Query names that could only carry a credential; one in a URL ends up in logs and histories. */
+/** Query names that could only carry a credential; URLs end up in logs and histories. */
 const credentialParameters = ['token', 'access_token', 'bearer', 'bearer_token', 'authorization', 'jwt', 'id_token'];
 
 export function createServer(parts: ServerParts): Server {
@@ -59,7 +59,7 @@ export function createServer(parts: ServerParts): Server {
     checkRequest(request);
     done();
   });
-  // A refused upgrade leaves a connection that speaks nothing any more.
+  // After a refused upgrade the connection is unusable.
   fastify.addHook('onResponse', (request, _reply, done) => {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     done();
@@ -73,7 +73,7 @@ export function createServer(parts: ServerParts): Server {
   });
   let draining = false;
   fastify.addHook('onSend', (_request, reply, payload, done) => {
-    // Else a client that keeps its connection would hold the drain after its request was answered.
+    // Otherwise a keep-alive client would hold up the drain after its request was answered.
     if (draining) reply.header('connection', 'close');
     done(null, payload);
   });
@@ -124,11 +124,11 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
       maxHeaderSize: limits.header_bytes,
       headersTimeout: limits.request_timeout_ms,
       connectionsCheckingInterval: timeoutCheckMs,
-      // Checked by `checkRequest`, whose refusal has the envelope.
+      // Checked by `checkRequest`, whose refusal uses the envelope.
       requireHostHeader: false,
     },
     clientErrorHandler: (error, socket) => {
-      // The aborted part is the rest of a request that was already answered: a second answer would be taken for another
+      // The aborted part is the rest of a request that was already answered: a second answer would be taken for that of another
       // request's.
       if (answeredEarly.has(socket)) socket.destroy();
       else answerRaw(socket, unreadableRequest(error.code));
@@ -148,7 +148,7 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
   return fastify;
 }
 
-/** Answers that Node would give without a body, or not at all. */
+/** Answers that Node would send without a body, or not at all. */
 function answerOddities(fastify: FastifyInstance): void {
   fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const correlationId = correlationIdOf(request.headers['x-correlation-id']);
@@ -169,7 +169,7 @@ function answerOddities(fastify: FastifyInstance): void {
   });
 }
 
-/** Requests that no route accepts: without exactly one host, or with a credential in the URL. */
+/** Requests that are refused for every route: without exactly one host, or with a credential in the URL. */
 function checkRequest(request: FastifyRequest): void {
   const hosts = hostsIn(request.raw.rawHeaders);
   if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1'))
@@ -190,7 +190,7 @@ function hostsIn(headers: readonly string[]): number {
 declare module 'fastify' {
   interface FastifyRequest {
     correlationId: string;
-    /** Set by tracing, or from the caller's `traceparent`. */
+    /** From tracing, or from the caller's `traceparent`. */
     traceId: string | undefined;
     subject: Subject | null;
     /** Null before the route's own hooks. */
@@ -209,7 +209,7 @@ function addRoute(
     method: descriptor.method,
     url: descriptor.path,
     bodyLimit: parts.limits[`${descriptor.bodyLimit ?? 'rule'}_body_bytes`],
-    // A public route has nobody to admit, and its answers are the most frequent ones.
+    // A public route needs no admission, and its answers are the most frequent ones.
     ...(descriptor.permission !== null && {
       async onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
         request.call = callOf(request, reply, parts.limits);
@@ -258,7 +258,7 @@ function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLim
     address: request.ip,
     local: isFromThisMachine(request, limits),
     traceId: request.traceId,
-    // Every line of a header: Node's own view keeps the first of some and drops the rest.
+    // Every line of a header: Node keeps only the first line of some headers.
     header: (name) => (raw.headers[name] === undefined ? undefined : raw.headersDistinct[name]?.join(', ')),
     params: request.params as Readonly<Record<string, string>>,
     query: queryOf(request.url),
@@ -284,8 +284,8 @@ const proxyHeaders = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'
 const localHost = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
 /**
- * A caller of this very machine, as far as that can be seen. A site with a proxy says so in `trusted_proxies`, and then a
- * loopback address says nothing; a proxy that nobody named mostly shows by a header, a foreign Host or HTTP/1.0.
+ * A caller on this machine, as far as that can be detected. A site with a proxy lists it in `trusted_proxies`, and then a
+ * loopback address is not sufficient; an unlisted proxy usually shows by a header, a foreign Host or HTTP/1.0.
  */
 function isFromThisMachine({ raw, headers }: FastifyRequest, { trusted_proxies: proxies }: GatewayLimits): boolean {
   if (proxies.length > 0 || raw.httpVersion !== '1.1') return false;
@@ -296,7 +296,7 @@ function isFromThisMachine({ raw, headers }: FastifyRequest, { trusted_proxies: 
   );
 }
 
-/** Of most requests, each of which asks for it more than once. */
+/** Cached per request, because it is read several times. */
 const noQuery = new URLSearchParams();
 
 function queryOf(url: string): URLSearchParams {
@@ -310,7 +310,7 @@ function prepare(request: FastifyRequest, reply: FastifyReply): void {
   void reply.headers(answerHeaders(request.correlationId));
 }
 
-/** W3C Trace Context; anything else is as if it were absent. */
+/** W3C Trace Context; anything else is ignored. */
 function traceIdOf(header: string | string[] | undefined): string | undefined {
   const id =
     typeof header === 'string' ? /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(header)?.[1] : undefined;
@@ -325,7 +325,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, fault: Fault): voi
     .send(JSON.stringify(envelopeOf(fault, request.correlationId)));
 }
 
-/** The framework's own refusals in our words; whatever else it throws is an internal error. */
+/** The framework's own refusals in our envelope; any other error is an internal error. */
 function fromFramework(error: unknown): Fault {
   if (error instanceof Fault) return error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -337,7 +337,7 @@ function fromFramework(error: unknown): Fault {
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Fault('invalid-input', 'the body does not have the announced length');
     case 'ECONNRESET':
-      // Nobody is left to read it; it keeps a client that went away from looking like a bug of ours.
+      // Nobody reads it; it prevents a client disconnect from being logged as a bug.
       return new Fault('invalid-input', 'the request ended early');
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
@@ -347,7 +347,7 @@ function fromFramework(error: unknown): Fault {
   }
 }
 
-/** The framework's own 403 and 404: what is served from a folder never tells why a path is none of it. */
+/** The framework's own 403 and 404: a file route does not reveal why a path is refused. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error) || !('statusCode' in error)) return false;
   return error.statusCode === 403 || error.statusCode === 404;

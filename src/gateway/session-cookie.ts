@@ -1,18 +1,18 @@
 /**
- * The cookie of a session [identity §7.1], and whether a request with it comes from our own pages: a browser sends the cookie
- * along with what other sites make it ask.
+ * The session cookie [identity §7.1], and whether a request with it comes from our own pages: browsers send
+ * cookies with requests that other sites trigger, too.
  */
 import { parse, serialize } from 'cookie';
 import { Fault } from '../base/fault.ts';
 
-/** The part of a request that is looked at. */
+/** The relevant part of a request. */
 export interface CookieRequest {
   readonly header: (name: string) => string | undefined;
 }
 
 const localHost = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
-/** Headers that a proxy adds. With one of them, the Host header does not tell where the browser is. */
+/** Headers that a proxy adds. With one of them, the Host header does not identify the browser's machine. */
 const proxyHeaders = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded', 'via'];
 
 /** On this machine the console is reached over plain HTTP, where a cookie cannot be secure. */
@@ -29,7 +29,7 @@ export function cookieOf(request: CookieRequest, purpose: 'session' | 'sign-in' 
   return value === undefined || value === '' ? null : value;
 }
 
-/** The header that sets a cookie; `maxAgeSeconds` 0 takes it away. */
+/** The header that sets a cookie; `maxAgeSeconds` 0 deletes it. */
 export function cookieHeader(
   request: CookieRequest,
   value: string,
@@ -39,18 +39,18 @@ export function cookieHeader(
   return serialize(nameFor(request, purpose), value, {
     httpOnly: true,
     secure: !isLocal(request),
-    // A provider sends the browser back from its own site: the cookie of a sign-in under way must come along.
+    // A provider redirects the browser from its own site: the cookie of a pending sign-in must be sent with it.
     sameSite: purpose === 'session' ? 'strict' : 'lax',
     path: '/',
     maxAge: Math.floor(maxAgeSeconds),
   });
 }
 
-/** Throws unless the browser says that a page of this very host asks. */
+/** Throws unless the browser reports a request from a page of this host. */
 export function checkSameOrigin({ header }: CookieRequest): void {
   const site = header('sec-fetch-site');
   const origin = header('origin');
-  // No script can set the first one. Older browsers do not send it: there the hosts must be the same.
+  // Scripts cannot set the first header. Older browsers do not send it: the hosts must then be equal.
   const isOwn =
     site === undefined ? origin !== undefined && URL.parse(origin)?.host === header('host') : site === 'same-origin';
   if (isOwn) return;

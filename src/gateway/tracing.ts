@@ -1,6 +1,6 @@
 /**
- * Traces [platform §4.2]: one span a request, named by its route, under the caller's trace. The library's interface
- * does nothing until `bin` has started an exporter, and then this file is the only one that knows it.
+ * Traces [platform §4.2]: one span per request, named by its route, in the caller's trace. The library's interface
+ * does nothing until `bin` has started an exporter; this is the only file that uses it.
  */
 import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';

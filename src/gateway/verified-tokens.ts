@@ -1,6 +1,6 @@
 /**
- * Verified tokens, remembered until they end: a signature costs more than all the rest of a small answer. Everything that can
- * change is checked every time: whether the token has ended, and whether it is revoked.
+ * A cache of verified tokens until their expiry: a signature costs more than all the rest of a small answer. Everything that can
+ * change is checked every time: expiry and revocation.
  */
 import { hash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
@@ -12,11 +12,11 @@ export type Verify = (token: string) => Promise<JWTPayload>;
 interface RememberParts {
   readonly clock: Clock;
   readonly limits: Pick<GatewayLimits, 'verified_tokens_max' | 'verified_token_ms'>;
-  /** Seconds for which a token still counts after its end. */
+  /** Seconds for which a token is still accepted after its expiry. */
   readonly toleranceSeconds: number;
 }
 
-/** `verify`, with what it found reused. It remembers digests, not the tokens themselves. */
+/** `verify` with cached results. The cache stores digests, not the tokens themselves. */
 export function rememberVerified(verify: Verify, parts: RememberParts): Verify {
   const { clock, limits, toleranceSeconds } = parts;
   const known = new Map<string, { readonly payload: JWTPayload; readonly endMs: number; readonly sinceMs: number }>();

@@ -1,6 +1,6 @@
 /**
  * `setpoint audit verify` and `setpoint audit export` [audit §6]. Both only read: beside a running service, on
- * the data dir of a stopped one, or on a copy. Exit code 1 when anything does not hold.
+ * the data dir of a stopped one, or on a copy. Exit code 1 if verification fails.
  */
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -64,11 +64,11 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
 
 /** The contents of the data dir compared with its audit. */
 export interface DataDirReport extends TrailReport {
-  /** Rules that somebody changed past the service, a sentence each. */
+  /** Rules that were changed directly in the database, one sentence each. */
   readonly edited: readonly string[];
 }
 
-/** Long work says how far it is every so many events. */
+/** Long work reports its progress every so many events. */
 const progressEvents = 10_000;
 
 export async function verifyDataDir(
@@ -96,7 +96,7 @@ export async function verifyDataDir(
         if (log === 'events' && options.details) recorded.add({ ...event, details });
       },
     });
-    // Against a broken log there is nothing to compare with.
+    // With a broken log there is nothing to compare.
     if (!options.details || report.chains.some(({ broken }) => broken !== null)) return { ...report, edited: [] };
     const isWhole = report.chains.every(({ first }) => first === null || first === 1);
     return { ...report, edited: recorded.compare(await scan.rules(), isWhole) };
@@ -106,7 +106,7 @@ export async function verifyDataDir(
   }
 }
 
-/** The events of a scan, with a word now and then on how many there were. */
+/** The events of a scan, with progress reports. */
 function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['events'] {
   let seen = 0;
   let told = 0;
@@ -160,7 +160,7 @@ async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditSca
   }
 }
 
-/** The evidence in the data dir itself. Read before the events: a running service continues to sign. */
+/** The checkpoints in the data dir. Read before the events: a running service continues to sign. */
 function factsOf(dataDir: string): { readonly key: string | null; readonly checkpoints: string | null } {
   const files = auditFiles(dataDir);
   const pem = readIfThere(files.key);
@@ -205,7 +205,7 @@ function linesOf(chain: ChainReport, { anchor, file, key = [] }: VerifyOptions):
     const external = tailOf(last ?? 0, chain.coveredExternally);
     lines.push(`  the anchor reaches ${chain.coveredExternally}; not covered by it: ${external}`);
   } else {
-    // An export names a key itself. Whoever has the believed one also has the data dir.
+    // An export names a key itself. Whoever has the trusted one also has the data dir.
     const place = key.length === 0 ? own : 'the data dir';
     lines.push(`  no anchor given: anyone who can write to ${place} could have rewritten all of it`);
   }

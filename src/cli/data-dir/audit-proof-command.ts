@@ -26,7 +26,7 @@ interface AcknowledgeOptions {
   readonly confirmed?: true;
 }
 
-/** Characters of a reason. */
+/** Maximum length of a reason in characters. */
 const reasonLength = [3, 500] as const;
 
 export function addAuditProofCommands(audit: Command, parts: DataDirParts): void {

@@ -1,6 +1,6 @@
 /**
  * `setpoint backup DIR` and `setpoint restore DIR` [platform §4.4]. Both end with the audit trail of the copy
- * verified: a copy that cannot vouch for itself is reported while the original is still there.
+ * verified: an invalid copy is reported while the original still exists.
  */
 
 import { existsSync } from 'node:fs';
@@ -78,7 +78,7 @@ async function restoreCommand(
   report(parts, manifest, options, `restored ${dataDir}`, `${trail}${recorded}`);
 }
 
-/** The restored log says that it was restored, and what came after the backup is gone. */
+/** The restored log records the restore; events after the backup are lost. */
 async function recordRestore(parts: DataDirParts, { created_at, version }: BackupManifest): Promise<string> {
   const { dataDir } = parts.settings();
   if (databaseFormats(dataDir).some(({ name, found, known }) => name === 'site' && found < known))

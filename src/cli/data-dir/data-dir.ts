@@ -1,6 +1,6 @@
 /**
- * Commands that work on the data dir itself, beside a running service or without one: what they need of the site, handed
- * over by the composition root, which alone knows the environment.
+ * Commands on the data dir itself, beside a running service or without one: their dependencies, passed in
+ * by the composition root, which alone reads the environment.
  */
 import { existsSync } from 'node:fs';
 import type { AuditEntry } from '../../audit/event.ts';
@@ -26,18 +26,18 @@ export interface Settings {
 export interface DataDirParts {
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** Read when a command needs it; throws what is wrong with it. */
+  /** Read on demand; throws if the configuration is invalid. */
   readonly settings: () => Settings;
   readonly site: (configDir: string) => Site;
-  /** Where rules and audit are kept: a file of the data dir, or a server. Throws if the environment names another place than the service's. */
+  /** The database of rules and audit: a file of the data dir, or a server. Throws if the environment names another one than the service's. */
   readonly siteDatabase: () => DatabasePlace;
-  /** The place that the environment names, wherever the site is. */
+  /** The database that the environment names, wherever the site is. */
   readonly namedDatabase: () => DatabasePlace;
-  /** The lock of a running service; null when one has it. */
+  /** The lock of a running service; null if it is taken. */
   readonly lockDataDir: (dataDir: string) => { release(): void } | null;
   readonly rulesMax: (configDir: string) => number;
   readonly version: string;
-  /** The account of the operating system that runs the command; audit records name it. */
+  /** The operating-system account that runs the command; audit records name it. */
   readonly osUser: () => string;
 }
 
@@ -47,7 +47,7 @@ interface OpenDatabase {
   readonly begin: BeginActs;
 }
 
-/** Opens the site database of a service that was started before, with its audit log. */
+/** Opens the site database of a service that has been started before, with its audit log. */
 export async function withDatabase<T>(
   { settings, siteDatabase, clock, osUser }: DataDirParts,
   work: (parts: OpenDatabase) => Promise<T>,
@@ -55,7 +55,7 @@ export async function withDatabase<T>(
   const { dataDir, env } = settings();
   if (!existsSync(dataDir))
     throw new CommandError(`no data dir ${dataDir}: start the service once, or set SVC_DATA_DIR`);
-  // Bringing it forward belongs to the service, which keeps a copy first and is alone with it.
+  // Only the service upgrades it, after making a copy and with exclusive access.
   const older = databaseFormats(dataDir).find(({ found, known }) => found > 0 && found < known);
   if (older !== undefined)
     throw new CommandError(`the data dir has an older format: start the service of this version once, then try again`);
@@ -85,7 +85,7 @@ export function byUser(entry: AuditEntry, osUser: string): AuditEntry {
   return { ...entry, details: { ...details, os_user: osUser } };
 }
 
-/** Runs `work` on a file of the data dir; an unreadable one (damage, a format of a newer program) is one line for the operator. */
+/** Runs `work` on a file of the data dir; an unreadable one (damaged, or of a newer format) gives one line for the operator. */
 export function forPerson<T>(work: () => T): T {
   try {
     return work();
@@ -94,7 +94,7 @@ export function forPerson<T>(work: () => T): T {
   }
 }
 
-/** Where recorded history is kept: a file of the data dir, or the server of rules and audit. */
+/** The database of recorded history: a file of the data dir, or the server of rules and audit. */
 export function historyPlace(parts: DataDirParts): DatabasePlace {
   const site = parts.siteDatabase();
   return typeof site === 'string' ? databaseFile(parts.settings().dataDir, 'history') : site;

@@ -76,7 +76,7 @@ function cutoffsIn(route: CommissionedRoute, { from: fromMs, to: toMs, every }: 
 function routeOf(parts: DataDirParts, { task, binding }: BacktestOptions): CommissionedRoute {
   const { configDir, dataDir } = parts.settings();
   const kept = keptDigestsFile(join(dataDir, 'processing-task-digests.json'));
-  // A service keeps the digests; this only holds the declarations against them.
+  // A service stores the digests; this command only compares the declarations with them.
   const found = forPerson(() =>
     readConfiguration(join(configDir, 'processing'), dataDir, parts.site(configDir), {
       ...kept,
@@ -98,7 +98,7 @@ function processorOf({ processor }: CommissionedRoute, { clock, settings }: Data
   return reachProcessor(processor, { clock, bearerToken: bearer.token });
 }
 
-/** Nothing is asked without a durable record that it was going to be, and how it ended follows. */
+/** A durable record precedes every call; a second one records the outcome. */
 async function recorded(
   parts: DataDirParts,
   options: BacktestOptions,
@@ -125,7 +125,7 @@ async function recorded(
   const end = await begin([act], about);
   const historian = openHistorian(historyPlace(parts), historyLimits);
   const progress = showProgress(parts.terminal);
-  // The act as a whole is recorded; its frames leave the site under that record.
+  // One record covers the whole act; its frames leave the site under that record.
   const own: CallAudit = { note: () => undefined, record: () => Promise.resolve() };
   try {
     await storeWaitingReadings(parts, historian);
@@ -192,7 +192,7 @@ function print({ terminal }: DataDirParts, { unit, by, groups }: Scores, { refus
 }
 
 /**
- * The files from which every figure can be recomputed: `frames.jsonl`, `results.jsonl` (one line a call, numbers as they were
+ * The files from which every figure can be recomputed: `frames.jsonl`, `results.jsonl` (one line per call, numbers as
  * answered), `actuals.jsonl` and `scores.json`.
  */
 class BacktestFiles {

@@ -1,4 +1,4 @@
-/** `setpoint forecasts backtest` [data-processing §8]: its options. The work is loaded when it is asked for. */
+/** The options of `setpoint forecasts backtest` [data-processing §8]. The implementation is loaded on demand. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { confirmedOption, readTime, wholeNumber } from '../command-line.ts';
 import type { DataDirParts } from './data-dir.ts';

@@ -31,7 +31,7 @@ import { type DataDirParts, historyPlace, type Settings, withDatabase } from './
 import type { BeginActs, EndActs } from './recorded-act.ts';
 import { storeWaitingReadings } from './waiting-readings.ts';
 
-/** An import may wait longer for a service that is storing than a service waits for an import. */
+/** An import may wait longer for the lock of a service than the other way round. */
 const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
 
 export function addHistoryCommands(history: Command, parts: DataDirParts): void {
@@ -98,7 +98,7 @@ function readSeries(text: string): SeriesId {
   return series;
 }
 
-/** A typing error in the point must not make a series that nothing will ever read. */
+/** A typing error in the point must not create a series that nothing reads. */
 function checkPoint(parts: DataDirParts, { configDir }: Settings, { instance, point }: SeriesId): void {
   const known = parts
     .site(configDir)
@@ -147,7 +147,7 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
   }
 }
 
-/** The points of the file, or the one that was given for it. */
+/** The points of the file, or the given one. */
 function pointsOf(file: HistoryFile, { point }: ImportOptions): readonly SeriesId[] {
   if (file.series !== null && point !== undefined)
     throw new CommandError('the file names its points: leave --point out', exitCodes.notConfirmed);
@@ -169,7 +169,7 @@ function opened(path: string, nowMs: number) {
   }
 }
 
-/** Nothing is stored without a durable record that it was going to be, and how it ended follows. */
+/** A durable record precedes the first row; a second one records the outcome. */
 async function auditedImport(
   begin: BeginActs,
   series: readonly SeriesId[],
@@ -204,7 +204,7 @@ async function auditedImport(
   }
 }
 
-/** Nothing is deleted without a durable record that it was going to be, and how it ended follows. */
+/** A durable record precedes the deletion; a second one records the outcome. */
 async function deleteCommand(parts: DataDirParts, options: DeleteOptions): Promise<void> {
   const { point, from, to } = options;
   const span = { from: formatTimestamp(from), to: formatTimestamp(to) };
@@ -278,7 +278,7 @@ function printReport({ terminal }: DataDirParts, report: ImportReport, options: 
     terminal.out(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
 }
 
-/** What the audit log is about to say must outlive a loss of power, as the log itself does. */
+/** Rows must be as durable as the audit record about them. */
 function syncHistory(place: DatabasePlace): void {
   if (typeof place === 'string') syncCommits(place);
 }
@@ -297,7 +297,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   const historian = openHistorian(place, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = async function* (): AsyncIterableIterator<string> {
-    // It comes with the first rows: a store that cannot be read leaves nothing that looks like an empty one.
+    // Created with the first rows, so that an unreadable store does not leave an empty one behind.
     let header = options.json === true ? '' : csvHeader;
     let empty = true;
     await storeWaitingReadings(parts, historian);
@@ -307,7 +307,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
       empty &&= rows.length === 0;
     }
     if (empty) {
-      // A point that is gone from the site keeps its history; only one without any is checked.
+      // A removed point keeps its history; only a point without any is an error.
       checkPoint(parts, settings, options.point);
       parts.terminal.error(prefixed(`nothing is recorded for ${nameOf(options)}`));
     }
@@ -316,7 +316,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   try {
     await pipeline(Readable.from(lines()), parts.terminal.stdout, { end: false });
   } catch (error) {
-    // A closed pipe is the end of reading, as after `head`.
+    // A closed pipe ends the reading, as with `head`.
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {
@@ -324,10 +324,10 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   }
 }
 
-/** The point, and that more than it was asked for. */
+/** The point, and that more than one was given. */
 function nameOf({ point, from, to, asKnownAt }: ExportOptions): string {
   const asked = [from, to, asKnownAt].some((time) => time !== undefined) ? ' in what was asked for' : '';
   return `${point.instance}:${point.point}${asked}`;
 }
 
-/** Beside the rules and the audit: in the data dir, or in the same server. */
+/** With the rules and the audit: in the data dir, or in the same server. */

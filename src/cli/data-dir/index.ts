@@ -1,4 +1,4 @@
-/** The registry of commands that need no running service: on the files of the site, its data dir, and devices. */
+/** The registry of commands without a running service: on the files of the site, its data dir, and devices. */
 import type { Command } from 'commander';
 import type { SharedGroups } from '../program.ts';
 import { addAuditFileCommands } from './audit-command.ts';

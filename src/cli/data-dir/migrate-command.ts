@@ -1,6 +1,6 @@
 /**
  * `setpoint migrate --from sqlite --to postgres` (docs/guides/several-machines.md): moves rules, audit, rule state and recorded history of a stopped
- * service to the server that SVC_DATABASE_URL names, and verifies the audit trail there. The files stay as they are.
+ * service to the server that SVC_DATABASE_URL names, and verifies the audit trail there. The files do not change.
  */
 import { type Command, Option } from 'commander';
 import type { AuditEntry } from '../../audit/event.ts';
@@ -97,7 +97,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   }
 }
 
-/** The journals of the data dir are not moved: what is in them goes into its databases first. */
+/** The journals of the data dir are not moved: their content is stored in its databases first. */
 async function storeWhatWaits(dataDir: string, clock: Clock): Promise<void> {
   if (journalFiles(journalFolder(dataDir, 'runs')).length > 0)
     throw new CommandError(

@@ -1,4 +1,4 @@
-/** Points as a CSV table [points §1.2]: a row a point, columns as the members of a point in site.yaml, `address.*` for its address. */
+/** Points as a CSV table [points §1.2]: one row per point, columns as the members of a point in site.yaml, `address.*` for its address. */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { ImportedPoint } from '../../site/site-edit.ts';
 import { CommandError } from '../exit.ts';

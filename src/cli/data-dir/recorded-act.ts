@@ -11,11 +11,11 @@ import type { Database } from '../../storage/database.ts';
 type Act = Pick<AuditEntry, 'action' | 'resource' | 'confirmation'>;
 type Details = Readonly<Record<string, unknown>>;
 
-/** Records that each act was accepted; the answer records how all of them ended. */
+/** Records that each act was accepted; returns a function that records their outcome. */
 export type BeginActs = (acts: readonly Act[], asked: Details) => Promise<EndActs>;
 export type EndActs = (outcome: 'succeeded' | 'failed', details: Details) => Promise<void>;
 
-/** A service that starts or runs at the same time leaves these acts open until they end, however long they take. */
+/** A service that starts or runs at the same time does not close these acts, however long they take. */
 export function recordedActs(database: Database, audit: AuditLog, clock: Clock): BeginActs {
   return async (acts, asked) => {
     const common = {

@@ -1,4 +1,4 @@
-/** `setpoint revoke-token` [identity §7.3]: issued tokens, and the sessions of a subject, count no more on any process of the site. */
+/** `setpoint revoke-token` [identity §7.3]: revokes issued tokens, and the sessions of a subject, on every process of the site. */
 import type { Command } from 'commander';
 import { tokenResourceId } from '../../api/users.ts';
 import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
@@ -33,7 +33,7 @@ async function revoke(parts: DataDirParts, { subject, id, reason }: RevokeOption
     const resourceId = subject === undefined ? 'identity-token' : tokenResourceId(subject);
     const resource = { kind: 'identity-token', resourceId };
     const act = { action: 'identity.token.revoke', resource, confirmation: 'not-required' } as const;
-    // The record comes first: nothing changes without it.
+    // The record comes first: without it nothing changes.
     const ended = await begin([act], { ...named, reason });
     try {
       await createSignInStore(database).revoke(revocation);

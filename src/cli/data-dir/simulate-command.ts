@@ -55,7 +55,7 @@ async function simulate(
       host,
       port,
       answer: ({ unit, pdu, frame }, send) => {
-        // A device on its own answers to its unit; nothing speaks for the others.
+        // A single device answers only as its own unit.
         if (units.includes(unit)) send(frame(bank.answer(pdu)));
       },
     }),

@@ -1,4 +1,4 @@
-/** `setpoint site …` [points §1.1], [points §1.2]: the site file, before a service runs or beside one that a restart will follow. */
+/** `setpoint site …` [points §1.1], [points §1.2]: the site file, without a running service. */
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -17,7 +17,7 @@ import type { DataDirParts } from './data-dir.ts';
 import { readPointsTable } from './points-table.ts';
 
 export interface SiteFileParts extends DataDirParts {
-  /** Everything that is wrong with the files of a config dir, a line each; and what they hold. */
+  /** All errors in the files of a config dir, one line each; and their content. */
   readonly checkSite: (configDir: string) => {
     readonly faults: readonly string[];
     readonly warnings: readonly string[];
@@ -31,7 +31,7 @@ interface Confirmed {
 type Parameters = Readonly<Record<string, string | number>>;
 
 const siteFile = 'site.yaml';
-/** Another account runs the service, and reads it. */
+/** The service runs under another account, which must be able to read it. */
 const newFileMode = 0o644;
 
 export function addSiteCommands(site: Command, parts: SiteFileParts): void {
@@ -81,7 +81,7 @@ export function parameterOption(example: string): Option {
     .default({}, 'none');
 }
 
-/** `host=10.0.0.7`: a number where it looks like one. */
+/** `host=10.0.0.7`: a number if it looks like one. */
 function parameter(text: string, before: Parameters): Parameters {
   const [, name, value] = /^([a-z][a-z0-9_]*)=(.+)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('Give name=value.');
@@ -133,7 +133,7 @@ function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirm
   store(parts, path, edited, `add ${quantity(points.length, 'point')} to ${path}`, confirmed);
 }
 
-/** A fault of an imported point, at its row of the table. */
+/** An error of an imported point, at its row of the table. */
 function atRow(line: string, file: string, rowOf: (instance: number, point: number) => number | undefined): string {
   const [, instance, point, rest] = /\/instances\/(\d+)\/points\/(\d+)\/?(.*)$/.exec(line) ?? [];
   const row = rowOf(Number(instance), Number(point));
@@ -196,7 +196,7 @@ function readText(path: string): string {
   }
 }
 
-/** Whole or not at all: a service that starts meanwhile reads the old file or the new one. */
+/** Atomic: a service that starts at the same time reads the old file or the new one. */
 function store(
   { terminal, settings }: SiteFileParts,
   path: string,

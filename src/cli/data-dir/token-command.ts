@@ -1,4 +1,4 @@
-/** `setpoint token` [identity §2]: a token signed with the site's own key, never without its audit record. */
+/** `setpoint token` [identity §2]: signs a token with the site's own key, always with an audit record. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { tokenResourceId } from '../../api/users.ts';
 import { newId } from '../../base/id.ts';
@@ -58,7 +58,7 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
     );
   await withDatabase(parts, async ({ audit }) => {
     const tokenId = newId();
-    // The record comes first: no token leaves without it.
+    // The record comes first: without it no token is issued.
     await audit.append({
       subject: { kind: 'system', subjectId: 'setpoint-cli' },
       action: 'identity.token.issue',

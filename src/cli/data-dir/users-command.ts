@@ -102,7 +102,7 @@ function accountsOf({ clock }: DataDirParts, store: SignInStore, audit: AuditLog
   return new Accounts({ store, clock, limits: gatewayLimits, audit, log: silentLog });
 }
 
-/** The record comes first: nothing changes without it. */
+/** The record comes first: without it nothing changes. */
 async function recorded(
   parts: DataDirParts,
   action: string,

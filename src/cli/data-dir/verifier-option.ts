@@ -11,8 +11,8 @@ export async function verifierOf(vkey: string, type: KeyType, option: string): P
 }
 
 /**
- * The public key that a trail is believed with, in base64url as checkpoints name it; also taken as `audit key` prints it. Text
- * that is not a key would otherwise look like evidence against the trail.
+ * The trusted public key of a trail, in base64url as checkpoints name it; also accepted as `audit key` prints it. Text
+ * that is not a key would otherwise look like a failed verification of the trail.
  */
 export async function believedKey(given: string): Promise<string> {
   if (isPublicKey(given)) return given;

@@ -1,4 +1,4 @@
-/** Readings that wait in the journal of a data dir [points §6.1]: stored before a command reads or deletes, so that it misses none. */
+/** Pending readings in the journal of a data dir [points §6.1]: stored before a command reads or deletes, so that it misses none. */
 import type { Clock } from '../../base/clock.ts';
 import type { Historian } from '../../historian/historian.ts';
 import { historyLimits } from '../../historian/limits.ts';
@@ -8,10 +8,10 @@ import { journalFiles, journalFolder } from '../../storage/row-journal.ts';
 import { CommandError } from '../exit.ts';
 import { type DataDirParts, historyPlace } from './data-dir.ts';
 
-/** A service looks for requests every `flush_interval_ms`; and a large site may have much to store. */
+/** A service checks for requests every `flush_interval_ms`; and a large site may have much to store. */
 const storingTimeoutMs = 30_000;
 
-/** By the service, where one is running, and by this process otherwise. On a server nothing waits. */
+/** By the service if one is running, otherwise by this process. On a server there are none. */
 export async function storeWaitingReadings(parts: DataDirParts, historian: Historian): Promise<void> {
   const { clock, lockDataDir, settings } = parts;
   const place = historyPlace(parts);
@@ -31,7 +31,7 @@ export async function storeWaitingReadings(parts: DataDirParts, historian: Histo
   }
 }
 
-/** What the service before left in the journal, by a process that has the data dir for itself. */
+/** Stores what the last service left in the journal, with exclusive access to the data dir. */
 export async function storeReadingsLeft(
   dataDir: string,
   file: string,

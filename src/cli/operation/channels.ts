@@ -35,7 +35,7 @@ const exchangeColumns: readonly Column<Exchange>[] = [
 
 type Model = Static<(typeof channels)['scan']['answer']>['data']['models'][number];
 interface ModelRow extends Pick<Model, 'model' | 'name' | 'register'> {
-  /** Null for a model whose points are not known. */
+  /** Null for a model with unknown points. */
   readonly point: Model['points'][number] | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A command derived from an operation's descriptor [platform §7]: path parameters are its arguments, members of query and body
- * its options, and what changes something needs `--confirmed`. A view adds what the descriptor does not know: shorter flags, and
- * the table that a person reads.
+ * A command derived from an operation's descriptor [platform §7]: path parameters become arguments, members of query and body
+ * options, and a mutation needs `--confirmed`. A view adds what the descriptor lacks: shorter flags, and
+ * the table for a person.
  */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Static } from 'typebox';
@@ -26,39 +26,39 @@ import { showing, watchOption, watchSeconds } from '../watch.ts';
 type Values = Readonly<Record<string, unknown>>;
 type Path = Readonly<Record<string, string>>;
 
-/** How a member of query or body is given, where its name and schema do not say it. */
+/** The option for a member of query or body, if its name and schema do not determine it. */
 interface MemberView {
-  /** `--page-size <number>` of `page_size` when absent. */
+  /** Default: `--page-size <number>` for `page_size`. */
   readonly flags?: string;
   readonly text: string;
-  /** The value that a bare flag sends. */
+  /** The value of a flag without argument. */
   readonly value?: unknown;
   /** The help of `--no-…`, for a member that may be null. */
   readonly none?: string;
 }
 
 export interface OperationView<C extends Capability> {
-  /** The descriptor's summary when absent. */
+  /** Default: the descriptor's summary. */
   readonly description?: string;
-  /** Path parameters, as a person calls them. */
+  /** Names of the path parameters in the help. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Members of query and body in the order of the help; those that are not named come last. */
+  /** Members of query and body in the order of the help; unnamed ones come last. */
   readonly members?: Readonly<Record<string, string | MemberView>>;
   /** Options of the command alone. */
   readonly more?: readonly (readonly [flags: string, text: string])[];
   /** Offers `--watch`. */
   readonly watch?: true;
-  /** Of a change: completes "This would …"; null where it needs no `--confirmed`. */
+  /** For a mutation: completes "This would …"; null if it needs no `--confirmed`. */
   readonly change?: ((given: { readonly path: Path; readonly sent: Values }) => string) | null;
-  /** Asked at a terminal before the change. */
+  /** Prompt at a terminal before the change. */
   readonly question?: (path: Path, options: Values) => string | undefined;
   readonly print: (terminal: Terminal, answer: Static<C['answer']>, options: Values) => void;
-  /** The reason for exit code 1 although the service answered. */
+  /** The reason for exit code 1 despite an answer of the service. */
   readonly failure?: (answer: Static<C['answer']>) => string | undefined;
 }
 
 export interface OperationCommand {
-  /** Behind `setpoint`, such as `rules list`. */
+  /** After `setpoint`, such as `rules list`. */
   readonly words: string;
   readonly capability: Capability;
   addTo(parent: Command, line: CommandLine): void;
@@ -111,7 +111,7 @@ interface Sent {
   readonly body: Record<string, unknown>;
 }
 
-/** The call, ready to be made once or again and again. */
+/** The prepared call, which can be repeated. */
 async function asking<C extends Capability>(
   capability: C,
   { change: wording, question }: OperationView<C>,
@@ -121,7 +121,7 @@ async function asking<C extends Capability>(
 ): Promise<() => Promise<Static<C['answer']>>> {
   // An operation confirmed by the header alone has no body when no member is given.
   const hasBody = capability.body !== null && (capability.confirmedIn !== 'header' || Object.keys(body).length > 0);
-  // The schemas of the descriptor made the options; the service checks what they hold.
+  // The options come from the descriptor's schemas; the service validates their values.
   const input = { params: path, query, ...(hasBody ? { body } : {}) } as unknown as CallInput<C>;
   const remote = line.remote();
   if (capability.kind === 'query') return async () => (await remote.call(capability, input)).data;
@@ -151,10 +151,10 @@ function show<C extends Capability>(
   if (failed !== undefined) throw new CommandError(failed);
 }
 
-/** Options that ask for a part of a list: with one of them, a program needs no notice. */
+/** Options that select a part of a list: with one of them, a program needs no notice. */
 const partOptions = ['page', 'pageSize', 'limit', 'before', 'cursor'];
 
-/** Names the option for the next part of a list; in a pipe on standard error, beside the table. */
+/** Names the option for the next part of a list; in a pipe on standard error. */
 function sayWhatIsLeft(terminal: Terminal, answer: unknown, options: Values): void {
   const left = typeof answer === 'object' && answer !== null ? whatIsLeft(answer) : null;
   if (left === null) return;
@@ -162,7 +162,7 @@ function sayWhatIsLeft(terminal: Terminal, answer: unknown, options: Values): vo
   else if (isEmptyPart(answer) || partOptions.every((name) => options[name] === undefined)) terminal.error(`${left}\n`);
 }
 
-/** The members by which lists of the contract show that more entries follow. */
+/** The members by which the API's lists show that more entries follow. */
 interface Part {
   readonly has_next?: boolean;
   readonly page?: number;
@@ -218,7 +218,7 @@ function read({ properties, required }: ReturnType<typeof membersOf>, place: Mem
   });
 }
 
-/** Adds the option of a member; returns what puts its value into the call. */
+/** Adds the option for a member; returns the function that adds its value to the call. */
 function addMember<C extends Capability>(
   command: Command,
   member: Member,
@@ -269,7 +269,7 @@ function argumentOf(name: string, { pattern }: PlainSchema, text: string): Argum
 }
 
 function confirmedBy<C extends Capability>({ change: wording }: OperationView<C>): Option {
-  // A habit of giving it is not a mistake.
+  // Accepted without effect, because scripts may always pass it.
   return wording === null ? new Option('--confirmed', 'not needed').hideHelp() : new Option(...confirmedOption);
 }
 

@@ -16,7 +16,7 @@ interface Reference {
   readonly point: string;
 }
 
-/** How long `write` holds its value, in seconds, and how often it looks for the end of the command. */
+/** How long `write` holds its value, in seconds, and how often it polls for the result. */
 const writeSeconds = 5;
 const lookMs = 200;
 const pageSize = '500';
@@ -87,7 +87,7 @@ async function read(line: CommandLine, wanted: Reference, json: boolean): Promis
 
 async function watch(line: CommandLine, wanted: readonly Reference[], seconds: number): Promise<void> {
   const last = new Map<string, string>();
-  // Not the screen of a table: each change is a line that stays.
+  // Not redrawn like a table: each change stays as a line.
   const terminal = { ...line.terminal, outIsTerminal: false };
   await showing({ ...line, terminal }, seconds, async () => {
     for (const each of wanted) {

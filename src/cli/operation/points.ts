@@ -8,7 +8,7 @@ import { operationCommand } from './operation-command.ts';
 type Entry = Static<(typeof points)['list']['answer']>['data']['list'][number];
 type Grant = Static<(typeof points)['overrides']['answer']>['data']['list'][number];
 
-/** `2:measurement:1`, as every command takes it. */
+/** `2:measurement:1`, the form that every command accepts. */
 const reference = ({ instance, point_type: kind, point }: Entry): string => `${instance}:${kind}:${point}`;
 const trailHolds = ({ quality }: Entry): boolean => quality === 'good' || quality === 'uncertain';
 const paint = (entry: Entry): Paint | undefined => (trailHolds(entry) ? undefined : 'yellow');

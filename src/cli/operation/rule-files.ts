@@ -120,7 +120,7 @@ async function planOf(
 
 const issueOfRule = decoder(Type.Object({ key: Type.String(), path: Type.String(), message: Type.String() }));
 
-/** The service's findings in the rules, by file and place in it. */
+/** The service's issues with the rules, by file and position. */
 function inFiles(error: ApiError): Error {
   const issues: readonly unknown[] = Array.isArray(error.details['issues']) ? error.details['issues'] : [];
   const lines = issues.flatMap((issue) => {
@@ -202,7 +202,7 @@ async function applyFile(line: CommandLine, file: string, options: ApplyOptions)
   const { reason } = options;
   const { data } = await change(line.remote(), line.terminal, {
     capability: ruleFiles.apply,
-    // The service decodes the rules, and knows by the digest whether they are those of the plan.
+    // The service decodes the rules, and checks by the digest that they are those of the plan.
     input: { body: { rules, digest, ...(reason === undefined ? {} : { reason }) } } as unknown as CallInput<
       typeof ruleFiles.apply
     >,

@@ -9,7 +9,7 @@ import { CommandError } from '../exit.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import type { OperationCommand } from './operation-command.ts';
 
-/** The members that a rule file needs for its tests to run; the service checks the rules themselves. */
+/** The members that a rule file needs for its tests; the service validates the rules themselves. */
 const decodeFile = decoder(
   Type.Object({
     schema: Type.Literal('svc.rules.v1'),
@@ -82,7 +82,7 @@ function runsOfFile(file: string): TestRun[] {
     throw new CommandError(decoded.issues.map(({ path, message }) => `${file}: ${path || '/'} ${message}`).join('\n'));
   return decoded.value.rules.flatMap(({ name, flow_json, nodes_json, tests = [] }) => {
     if (flow_json !== undefined && flow_json !== null) return [{ name, input: callWith({ flow_json, tests }) }];
-    // A rule without a flow, which an export writes as `{}`, has nothing to test.
+    // A rule without a flow, exported as `{}`, has nothing to test.
     if (nodes_json === undefined || Object.keys(nodes_json).length === 0) return [];
     return [{ name, input: callWith({ nodes_json, tests }) }];
   });

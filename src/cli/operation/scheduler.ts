@@ -12,7 +12,7 @@ export const schedulerCommands = [
   }),
   operationCommand('scheduler reload', automation.reload, {
     description: 'read all rules and the site parameters anew',
-    // Only what changes a rule needs confirmation.
+    // Only changes of rules need confirmation.
     change: null,
     print(terminal, { data }) {
       terminal.out(`loaded ${data.rules_loaded}\n`);
