@@ -32,7 +32,7 @@ export interface PointFacts extends PointRef {
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly step: number | undefined;
-  /** Undefined where any number can be written: on channels without registers, and in double precision. */
+  /** Undefined if any number can be written: on channels without registers, and in double precision. */
   readonly register: RegisterFacts | undefined;
   /** True for action points and for measurement points of a `virtual` channel. */
   readonly writable: boolean;
@@ -41,19 +41,19 @@ export interface PointFacts extends PointRef {
   readonly maxWritesPerMinute: number | undefined;
   /** How long a write is protected from lower priorities; 0: only within its cycle. */
   readonly priorityHoldMs: number;
-  /** How long commands may stay away before the device layer writes the safe value; undefined where it has none. */
+  /** Time without commands after which the device layer writes the safe value; undefined without a safe value. */
   readonly holdMaxMs: number | undefined;
-  /** The value that it writes then. */
+  /** The safe value. */
   readonly safeValue: number | undefined;
 }
 
 export interface Parameter {
   readonly value: number;
   readonly unit: string | undefined;
-  /** Bounds of a value that is given while the service runs. */
+  /** Bounds of a value that is set at run time. */
   readonly min?: number | undefined;
   readonly max?: number | undefined;
-  /** The value of the site file, where another one is in force. */
+  /** The value of the site file, if another one is in force. */
   readonly fileValue?: number;
 }
 

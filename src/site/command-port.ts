@@ -1,6 +1,6 @@
 /**
- * The executor's only way out: one attempt to hand a value to the device layer, answered at once. Commands are
- * never queued [points §4.1]: what cannot be accepted now has failed.
+ * The executor's only output: one attempt to pass a value to the device layer, answered at once. Commands are
+ * never queued [points §4.1]: a command that cannot be accepted now has failed.
  */
 
 export interface Command {
@@ -15,7 +15,7 @@ export interface Command {
   readonly by: CommandSource;
 }
 
-/** Who commands: a rule by its number, an override or a limit by its id. */
+/** The source of a command: a rule by its number, an override or a limit by its id. */
 export interface CommandSource {
   readonly kind: 'rule' | 'override' | 'limit';
   readonly id: string;

@@ -16,7 +16,7 @@ const parameter = strict({
   unit: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
 });
-/** Words from a register on: whole numbers, or one value of a type. */
+/** Consecutive words from a register on: whole numbers, or one value of a type. */
 const words = Type.Union([
   Type.Integer({ minimum: 0, maximum: 65_535 }),
   Type.Array(Type.Integer({ minimum: 0, maximum: 65_535 })),
@@ -92,11 +92,11 @@ type Given = Readonly<Record<string, string | number>>;
 export interface FilledTemplate {
   /** Settings of the channel, without its id. */
   readonly channel: Readonly<Record<string, unknown>>;
-  /** Points as site.yaml has them, without their channel. */
+  /** Points as in site.yaml, without their channel. */
   readonly points: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The template with its parameters filled in, or what is wrong with those: member and reason. */
+/** The template with its parameters inserted, or an error in those: member and reason. */
 export function fillTemplate(
   template: DeviceTemplate,
   given: Given,
@@ -131,7 +131,7 @@ function isOfType(value: string | number, type: Static<typeof parameter>['type']
 const alone = /^\$\{([a-z][a-z0-9_]*)\}$/;
 const within = /\$\{([a-z][a-z0-9_]*)\}/g;
 
-/** `${name}` on its own is the parameter's value; inside other text it is written into it. */
+/** `${name}` alone is the parameter's value; inside other text it is inserted as text. */
 function filled(node: unknown, values: ReadonlyMap<string, string | number>): unknown {
   if (typeof node === 'string') {
     const value = values.get(alone.exec(node)?.[1] ?? '');

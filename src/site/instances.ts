@@ -1,8 +1,8 @@
-/** The instances of site.yaml with their points, those of device templates filled in [points §1.1]. */
+/** The instances of site.yaml with their points, including those of device templates [points §1.1]. */
 import type { Decoded } from '../base/decode.ts';
 import { type DeviceTemplates, fillTemplate } from './device-template.ts';
 
-/** A channel as the file, or a template, has it; `path` is where a fault of it is reported. */
+/** A channel as in the file, or in a template; `path` is where an error is reported. */
 export interface ChannelText {
   readonly given: { readonly id: string; readonly driver: string };
   readonly path: string;
@@ -23,7 +23,7 @@ interface GivenInstance<Point> {
 
 type Fault = (path: string, reason: string) => void;
 
-/** The channel that a template brings for an instance. */
+/** The channel that a template creates for an instance. */
 function templateChannelId(template: string, instance: number): string {
   return `${template}-${instance}`;
 }

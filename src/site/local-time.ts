@@ -1,8 +1,8 @@
 /**
  * Local calendar of an IANA zone from wall milliseconds, without Date and fast enough for every run of a rule and every
- * label of a frame: the zone's offset is looked up once per UTC day, or once per quarter hour on a day at whose ends it
- * differs (offsets change on quarter hours, and never twice in a day), and the rest is integer arithmetic, so that days
- * of 23 and 25 hours come out right.
+ * label of a frame: the zone's offset is cached once per UTC day, or once per quarter hour on a day with
+ * a change (offsets change on quarter hours, and never twice in a day), and the rest is integer arithmetic, so that days
+ * of 23 and 25 hours are correct.
  */
 import { dayMs } from '../base/timestamp.ts';
 
@@ -16,16 +16,16 @@ interface ZoneCache {
   readonly days: Map<number, DayOffset>;
 }
 
-/** Days remembered for one zone; beyond it the memory starts again. */
+/** Cached days per zone; beyond it the cache is cleared. */
 const rememberedDays = 4096;
 
 const zones = new Map<string, ZoneCache>();
 
-/** True for an IANA zone that the runtime knows; an offset such as +01:00, which runtimes take too, is none. */
+/** True for a known IANA zone; false for an offset such as +01:00, although runtimes accept it. */
 export function isTimeZone(timezone: string): boolean {
   if (!/^[A-Za-z]/.test(timezone)) return false;
   try {
-    // Not kept: only zones that something runs by are.
+    // Not cached: only zones in use are.
     return new Intl.DateTimeFormat('en-US', { timeZone: timezone }).resolvedOptions().timeZone !== '';
   } catch (error) {
     if (error instanceof RangeError) return false;
@@ -33,7 +33,7 @@ export function isTimeZone(timezone: string): boolean {
   }
 }
 
-/** Milliseconds that the zone's clocks show since 1970-01-01T00:00 of their own calendar. */
+/** Milliseconds since 1970-01-01T00:00 on the zone's clocks. */
 export function localMs(wallMs: number, timezone: string): number {
   const zone = zoneOf(timezone);
   const day = Math.floor(wallMs / dayMs);
@@ -47,7 +47,7 @@ export function localMs(wallMs: number, timezone: string): number {
   return wallMs + (offset[Math.floor((wallMs - day * dayMs) / quarterHourMs)] ?? 0);
 }
 
-/** Hours since local midnight as the clocks show them, 0 <= h < 24, with fraction. */
+/** Hours since local midnight on the zone's clocks, 0 <= h < 24, with fraction. */
 export function hourOfDay(local: number): number {
   return (local - Math.floor(local / dayMs) * dayMs) / 3_600_000;
 }

@@ -1,4 +1,4 @@
-/** The quality of a value [points §2]: codes in memory, words on the API. */
+/** The quality of a value [points §2]: codes in memory, words in the API. */
 
 /**
  * Quality codes of the live table. Only `good` and `uncertain` are usable. A reading is `invalid` when its raw value is

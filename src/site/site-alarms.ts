@@ -5,10 +5,10 @@ import type { YamlFile } from '../base/yaml.ts';
 import type { PointKind, PointRef } from './catalogue.ts';
 import { identifier } from './protocol/protocol.ts';
 
-/** Alarms that one site may define. */
+/** Maximum number of alarms of one site. */
 export const alarmsMaximum = 1000;
 
-/** Alarms of every site. Those about a subject, such as `channel-offline`, are followed by a colon and its id. */
+/** Alarms of every site. Those with a subject, such as `channel-offline`, are followed by a colon and its id. */
 export const builtInAlarms = [
   'channel-offline',
   'device-refuses',
@@ -43,7 +43,7 @@ export const siteAlarmsSchema = Type.Array(alarmSchema, { maxItems: alarmsMaximu
 export interface AlarmThreshold {
   readonly kind: 'above' | 'below' | 'equals';
   readonly value: number;
-  /** How far a value must come back for the alarm to clear. */
+  /** Deadband for clearing the alarm. */
   readonly deadband: number;
 }
 
@@ -55,7 +55,7 @@ export interface SiteAlarm {
   /** Position of the point in the site. */
   readonly index: number;
   readonly threshold: AlarmThreshold;
-  /** How long the value must be beyond the threshold. */
+  /** Time for which the value must be beyond the threshold. */
   readonly delayMs: number;
   readonly priority: AlarmPriority;
   readonly message: string | null;

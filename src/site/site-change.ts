@@ -73,7 +73,7 @@ export function changedSections({
   ];
 }
 
-/** A channel with its points: what its driver is made of. */
+/** A channel with its points: the input of its driver. */
 export function channelParts({ channels, points }: Pick<Site, 'channels' | 'points'>) {
   const byChannel = Map.groupBy(points, ({ channel }) => channel);
   return channels.map((channel, position) => ({ channel, points: byChannel.get(position) ?? [] }));
@@ -101,7 +101,7 @@ function changed<T, N>(before: readonly T[], after: readonly T[], nameOf: (each:
   };
 }
 
-/** Known ones first, in their order, then the new ones in the order of the file; and where each of the file went. */
+/** Known ones first, in their order, then the new ones in the order of the file; and the new position of each. */
 function placed<T>(running: readonly T[], read: readonly T[], nameOf: (each: T) => string) {
   const places = new Map(running.map((each, place) => [nameOf(each), place]));
   for (const each of read) if (!places.has(nameOf(each))) places.set(nameOf(each), places.size);

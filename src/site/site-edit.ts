@@ -1,4 +1,4 @@
-/** Changes to the text of site.yaml [points §1.1]: pure. Comments stay; whether the result is a site is for its reader to say. */
+/** Changes to the text of site.yaml [points §1.1]: pure. Comments stay; the site parser validates the result. */
 import { appendToYaml, formatYaml, parseYaml } from '../base/yaml.ts';
 
 export interface NewSite {
@@ -31,7 +31,7 @@ export function freeInstanceId(text: string): number {
   return id;
 }
 
-/** Numbers and places of the instances that are there. */
+/** Numbers and positions of the existing instances. */
 function instancesOf(text: string): readonly { readonly id: number; readonly points: number }[] {
   const { instances } = Object(parseYaml(text, 'site.yaml').value) as { readonly instances?: unknown };
   if (!Array.isArray(instances)) return [];
@@ -48,7 +48,7 @@ export interface TextDifference {
   readonly added: readonly string[];
 }
 
-/** The lines between those that both texts begin and end with. */
+/** The lines between the common beginning and the common end of both texts. */
 export function textDifference(before: string, after: string): TextDifference {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const shorter = Math.min(old.length, now.length);
@@ -59,7 +59,7 @@ export function textDifference(before: string, after: string): TextDifference {
   return { line: head + 1, removed: old.slice(head, old.length - tail), added: now.slice(head, now.length - tail) };
 }
 
-/** A point of a table, and the row that it is from. */
+/** A point of a table, and its row. */
 export interface ImportedPoint {
   readonly row: number;
   readonly instance: number;

@@ -1,4 +1,4 @@
-/** The site that a running service controls now [points §1.3]: values derived from it are derived again after a change. */
+/** The site in force [points §1.3]: values derived from it are derived again after a change. */
 import type { Site } from './site.ts';
 
 export type ReadSite = () => Site;
@@ -18,7 +18,7 @@ export function siteInForce(initial: Site): SiteInForce {
   };
 }
 
-/** The value that `make` derives from the site: once, and again for each site that comes into force later. */
+/** The value that `make` derives from the site: once, and again after each change. */
 export function madeOfSite<T>(site: ReadSite, make: (site: Site) => T): () => T {
   let from: Site | undefined;
   let made: T;

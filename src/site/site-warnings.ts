@@ -1,4 +1,4 @@
-/** What a site file may say but hardly means [points §1.2]. It does not prevent a start; the log and `site check` warn of it. */
+/** Valid settings in a site file that are probably mistakes [points §1.2]. They do not prevent a start; the log and `site check` warn. */
 import { protocolOf } from './protocol/index.ts';
 import type { Site, SitePoint } from './site.ts';
 import type { SiteAlarm } from './site-alarms.ts';
@@ -6,7 +6,7 @@ import type { SiteAlarm } from './site-alarms.ts';
 type WarnedSite = Pick<Site, 'points' | 'channels' | 'instances' | 'alarms'>;
 type Label = (point: SitePoint) => string;
 
-/** One sentence for each. */
+/** One sentence per warning. */
 export function siteWarnings(site: WarnedSite): readonly string[] {
   const nameOf = new Map(site.instances.map(({ id, name }) => [id, name]));
   const label: Label = ({ instance, kind, id, name }) => `${instance}:${kind}:${id} (${nameOf.get(instance)} ${name})`;
@@ -14,7 +14,7 @@ export function siteWarnings(site: WarnedSite): readonly string[] {
 }
 
 /**
- * Action points that write the same place of a device. The arbiter decides for each action point alone: two of them would take turns at
+ * Action points that write the same place of a device. The arbiter decides per action point: two of them would alternate at
  * the device, and neither would show it.
  */
 function sharedPlaces({ points, channels }: WarnedSite, label: Label): Set<string> {
@@ -39,7 +39,7 @@ function alarmWarnings({ id, index, threshold }: SiteAlarm, { points }: WarnedSi
   if (point === undefined) return [];
   if (point.isText)
     return [`alarm ${id} is never raised: ${label(point)} holds text; choose a point that holds a number`];
-  // The range of an action point bounds what is written, not what is read.
+  // The range of an action point limits writes, not readings.
   if (point.kind === 'action') return [];
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = point;
   const { kind, value: edge, deadband } = threshold;

@@ -1,6 +1,6 @@
 /**
- * site.yaml [points §1]: text to a checked site, or every fault with file and line. Strict: unknown keys, duplicate
- * ids, unknown channels and drivers, addresses that do not fit stop the start.
+ * site.yaml [points §1]: text to a validated site, or every error with file and line. Strict: unknown keys, duplicate
+ * ids, unknown channels and drivers, and invalid addresses stop the start.
  */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
@@ -109,21 +109,21 @@ export interface SitePoint {
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly step: number | undefined;
-  /** The range of a written point's register; undefined where that is every number. */
+  /** The range of a written point's register; undefined if it can hold every number. */
   readonly register: RegisterFacts | undefined;
   /** Raw readings that mean "not available". */
   readonly invalid: readonly number[];
   /** Position in `Site.channels`. */
   readonly channel: number;
-  /** Undefined on channels whose points have none. */
+  /** Undefined on channels without addresses. */
   readonly address: Address | undefined;
-  /** It holds text: its value is never a number. */
+  /** It contains text: its value is never a number. */
   readonly isText: boolean;
   readonly signConvention: string | undefined;
   readonly record: boolean;
-  /** It counts an amount that only grows, such as energy, until it begins again. */
+  /** It counts an amount that only grows, such as energy, until it is reset. */
   readonly counter: boolean;
-  /** Undefined where its channel's holds. */
+  /** Undefined if that of its channel applies. */
   readonly pollIntervalMs: number | undefined;
   readonly maxAgeMs: number;
   readonly maxWritesPerMinute: number | undefined;
@@ -160,7 +160,7 @@ export interface SiteFiles extends ProtocolFiles {
 
 const noFiles: SiteFiles = { templates: new Map(), sunSpecModels: [] };
 
-/** Reads a whole site; throws a YamlError with one line per fault. */
+/** Parses a whole site; throws a YamlError with one line per fault. */
 export function readSite(text: string, fileName: string, files: SiteFiles = noFiles): Site {
   const file = parseYaml(text, fileName);
   const decoded = decodeSite(file.value);
@@ -191,7 +191,7 @@ export function readSite(text: string, fileName: string, files: SiteFiles = noFi
     longitude: value.site.longitude,
     holidays: value.holidays ?? [],
     parameters: parametersOf(value.parameters ?? {}),
-    // Without a fault every channel was read.
+    // Without faults every channel was read.
     channels: channels.flatMap(({ channel }) => channel ?? []),
     instances: value.instances.map(({ id, name }) => ({ id, name })),
     points,
@@ -213,7 +213,7 @@ function parametersOf(parameters: Readonly<Record<string, Static<typeof paramete
   );
 }
 
-/** The section `channels`; of a channel with invalid settings only the name is known. */
+/** The section `channels`; for a channel with invalid settings only the name is known. */
 interface ReadChannel {
   readonly id: string;
   readonly position: number;
@@ -252,7 +252,7 @@ function readPoints(
   faults: string[],
 ): SitePoint[] {
   const points: SitePoint[] = [];
-  // Of two with one id, which is refused, the first.
+  // Of two with the same id, which is an error, the first.
   const channelsById = new Map(channels.toReversed().map((channel) => [channel.id, channel]));
   const seenInstances = new Set<number>();
   const seenPoints = new Set<string>();
@@ -276,7 +276,7 @@ function readPoints(
   return points;
 }
 
-/** Reports what is wrong with one member of a point. */
+/** Reports an error in one member of a point. */
 type PointFault = (member: string, reason: string) => void;
 
 function readPoint(
@@ -322,7 +322,7 @@ function readPoint(
   };
 }
 
-/** The scale of a point that gives none: the device's own unit may be another one than the point's. */
+/** The default scale of a point: the device's unit may differ from the point's. */
 function unitScale({ unit }: PointText, channel: Channel, address: Address | undefined, fault: PointFault): number {
   const protocol = protocolOf(channel.driver);
   if (address === undefined || protocol.unitScale === undefined) return 1;
@@ -346,7 +346,7 @@ function rangeWithin(
   { min, max }: PointText,
   register: RegisterFacts | undefined,
 ): { readonly min: number | undefined; readonly max: number | undefined } {
-  // The range of a float is so wide that naming it says nothing; its edge is tested where a value is written.
+  // The range of a float is too wide to be useful in a message; its limits are checked when a value is written.
   if (register === undefined || !register.whole) return { min, max };
   const ends = [register.low, register.high].map((raw) => raw * register.scale + register.offset);
   return {

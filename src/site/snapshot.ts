@@ -1,11 +1,11 @@
 /**
  * A snapshot: the live values of all points at one moment, indexed by `PointFacts.index`. Every input of one
- * execution comes from one snapshot [rules §7.1]. Plain typed arrays: the engine refills one and the same
+ * execution comes from one snapshot [rules §7.1]. Plain typed arrays: the engine refills the same
  * snapshot each cycle without allocating.
  */
 import { isQualityCode, type QualityWord, quality, qualityWords } from './quality.ts';
 
-/** The quality of point `index` now, for readers. */
+/** The quality of point `index` now, for display. */
 export function qualityWord(snapshot: Snapshot, index: number, maxAgeMs: number): QualityWord {
   const code = snapshot.quality[index];
   if (!isQualityCode(code)) throw new Error(`point index ${index} outside the snapshot`);
@@ -21,7 +21,7 @@ export interface Snapshot {
   readonly observedMs: Float64Array;
   /** Device-layer generation under which the snapshot was taken. */
   generation: number;
-  /** Both clocks at the moment of the cycle. */
+  /** Both clocks at the start of the cycle. */
   monotonicMs: number;
   wallMs: number;
 }

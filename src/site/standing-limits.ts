@@ -34,7 +34,7 @@ export interface StandingLimit {
   readonly targetIndex: number;
   readonly min: LimitBound | undefined;
   readonly max: LimitBound | undefined;
-  /** Bounds the point while the reading is not usable for longer than `afterMs`. */
+  /** Limits the point while the reading has been unusable for longer than `afterMs`. */
   readonly failsafe: { readonly value: number; readonly afterMs: number } | undefined;
 }
 
@@ -47,7 +47,7 @@ interface LimitPoint {
   readonly maxAgeMs: number;
 }
 
-/** Resolves the limits of a site file; what is wrong goes to `faults`. */
+/** Resolves the limits of a site file; adds errors to `faults`. */
 export function readStandingLimits(
   limits: Static<typeof standingLimitsSchema>,
   points: readonly LimitPoint[],

@@ -1,12 +1,12 @@
 /** Units of one dimension, and the factor between them [points §2]: kW and W, never W and Wh. */
 
 const prefixes: Readonly<Record<string, number>> = { m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9 };
-/** Units that take a prefix; each is a dimension of its own. */
+/** Units that may have a prefix; each is a separate dimension. */
 const scaledUnits: readonly string[] = ['W', 'VA', 'var', 'Wh', 'VAh', 'varh', 'V', 'A', 'Ah', 'Hz'];
 
 interface Unit {
   readonly dimension: string;
-  /** One of it in the base unit of its dimension. */
+  /** Size in the base unit of its dimension. */
   readonly factor: number;
 }
 
@@ -24,7 +24,7 @@ const units = new Map<string, Unit>([
   ['C', { dimension: '°C', factor: 1 }],
 ]);
 
-/** The factor from a number in `from` to one in `to`; undefined where the dimensions differ or a unit is unknown. */
+/** The factor from `from` to `to`; undefined if the dimensions differ or a unit is unknown. */
 export function unitFactor(from: string, to: string): number | undefined {
   if (from === to) return 1;
   const [a, b] = [units.get(from), units.get(to)];

@@ -1,7 +1,7 @@
 /**
- * A database file whose statements a thread of its own carries out, so that a slow disk keeps none of this thread's other work
- * waiting: the query layer's side of it. There is one connection. A thread that ends by itself takes its open transaction with it;
- * from then on everything is refused, because the statements that follow would not belong to that transaction any more.
+ * A database file whose statements run in a separate thread, so that a slow disk does not block this thread's other
+ * work: the query layer's side. There is one connection. If the thread crashes, its open transaction is lost;
+ * from then on everything is refused, because later statements would no longer belong to that transaction.
  */
 import { Worker } from 'node:worker_threads';
 import {
@@ -38,7 +38,7 @@ interface Locked {
 
 export type DatabaseMethods = {
   readonly run: (statement: BoundStatement) => Answer | Locked;
-  /** A batch that has not started by then, on the clock that all threads share, is dropped: its caller has given up. */
+  /** A batch that has not started by then, on the clock shared by all threads, is dropped: its caller has given up. */
   readonly batch: (question: {
     readonly statements: readonly BoundStatement[];
     readonly untilMs: number;
@@ -81,7 +81,7 @@ export function openDatabaseThread(
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
       const { rows, changes, lastId } = unlocked(await caller.call('run', { sql, parameters }));
       return {
-        // The query layer knows the rows of its own statement.
+        // The query layer knows the row type of its own statement.
         rows: rows as Row[],
         ...(changes === undefined ? {} : { numAffectedRows: changes }),
         ...(lastId === undefined ? {} : { insertId: lastId }),
@@ -99,7 +99,7 @@ export function openDatabaseThread(
       try {
         await run('begin');
       } catch (error) {
-        // One that was late may have begun all the same. The thread carries this out before any later statement.
+        // A late one may have started after all. The thread runs this before any later statement.
         run('rollback').catch(() => undefined);
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Entry of the thread that carries out the statements of a database file, one after the other (`database-apart.ts`). */
+/** Entry of the thread that runs the statements of a database file, one after the other (`database-apart.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -32,7 +32,7 @@ answerCalls<DatabaseMethods>(
       return null;
     },
   },
-  // A statement that cannot be carried out is its caller's trouble: the next one may be another's.
+  // A failed statement only affects its caller: the next one may be another's.
   { refuse: (error) => (error instanceof Fault ? error : new Fault('internal-error', String(error))) },
 );
 

@@ -1,6 +1,6 @@
 /**
- * One typed query layer over the site's databases. Nothing above knows which engine is underneath; which tables there are, their
- * owners say (`src/databases/schemas.ts`).
+ * One typed query layer over the site's databases. Callers do not depend on the engine; owners of the tables define
+ * them (`src/databases/schemas.ts`).
  */
 import { Kysely, type Transaction as KyselyTransaction, SqliteDialect, sql } from 'kysely';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
@@ -23,7 +23,7 @@ import {
   watchVersion,
 } from './sqlite.ts';
 
-/** The steps that make a database, for each engine. Their number is its format. */
+/** The steps that create a database, for each engine. Their number is its format. */
 export interface DatabaseSchema {
   readonly name: 'site' | 'runtime' | 'history' | 'forecasts';
   /** For a file of the embedded engine. */
@@ -41,19 +41,19 @@ export interface SiteTables {}
 
 export interface Handle<Tables> {
   readonly query: Kysely<Tables>;
-  /** A number that changes with every commit to the database, by any process; null where that cannot be told at once. */
+  /** A number that changes with every commit to the database, by any process; null if it cannot be read at once. */
   version(): number | null;
   /** Resolves when the database can be reached and has the newest format; throws one line for the operator. */
   ready(): Promise<void>;
-  /** Commits what changes nothing, all the way to the disk: refuses like any other commit when it cannot. */
+  /** Commits an empty change to the disk: fails like any other commit. */
   commitNothing(): Promise<void>;
   /**
-   * All or nothing; takes the write lock at once. While another process has that, it is waited for without keeping this thread
-   * from other work, and refused with `storage-unavailable` in the end.
+   * All or nothing; takes the write lock at once. While another process holds it, the transaction waits without blocking this thread,
+   * and is refused with `storage-unavailable` after a time limit.
    */
   transaction<T>(work: (transaction: KyselyTransaction<Tables>) => Promise<T>): Promise<T>;
   /**
-   * Runs statements as one transaction in a single call, and resolves with the number of rows that each changed; with null if a trigger
+   * Runs statements as one transaction in a single call, and resolves with the number of changed rows of each; with null if a trigger
    * or a constraint refused one, and then nothing is stored. On a file it costs a fraction of a transaction of separate calls. Null on
    * a server, where it would save nothing.
    */
@@ -69,7 +69,7 @@ export type Transaction = KyselyTransaction<SiteTables>;
 /** Where a database is: a file of the embedded engine, or a server. */
 export type DatabasePlace = string | PostgresPlace;
 
-/** How a file is written. Each commit of a `full` one is on disk before it is answered. */
+/** Durability of a file. Each commit of a `full` one is on disk before it is answered. */
 export interface FileWriting {
   readonly durability: Durability;
   readonly pageBytes?: number;
@@ -85,8 +85,8 @@ export function openHandle<Tables>(
 }
 
 /**
- * As `openHandle` with full durability, for a process that must not stand still while a disk does: a thread of its own carries out
- * the statements of a file. The file is brought forward here, before that begins.
+ * As `openHandle` with full durability, for a process that must not block on a disk: a separate thread runs
+ * the statements of a file. The file is upgraded here, before that starts.
  */
 export async function openHandleApart<Tables>(
   place: DatabasePlace,
@@ -128,13 +128,13 @@ function openFile<Tables>(
     ...handleOf(query, clock, async (statements) => runBatch(prepare, statements)),
     async close() {
       await query.destroy();
-      // The query layer closes only what it used; a handle left open would leave the write-ahead log behind.
+      // The query layer closes only handles that it used; an open one would leave the write-ahead log behind.
       if (sqlite.isOpen) sqlite.close();
     },
   };
 }
 
-/** The common part of a file here and in another thread. */
+/** Common interface of a file in this thread and in another one. */
 function handleOf<Tables>(query: Kysely<Tables>, clock: Clock, batch: Batch): Omit<Handle<Tables>, 'close'> {
   const transaction: Handle<Tables>['transaction'] = (work) =>
     patiently(clock, (begun) =>
@@ -149,13 +149,13 @@ function handleOf<Tables>(query: Kysely<Tables>, clock: Clock, batch: Batch): Om
     ready: () => Promise.resolve(),
     commitNothing: () => transaction(rewriteFormat),
     transaction,
-    // Holding the connection keeps it out of open transactions.
+    // Holding the connection keeps this out of open transactions.
     batch: (statements) => patiently(clock, () => query.connection().execute(() => batch(statements))),
   };
 }
 
 /**
- * Another connection's lock makes SQLite stand still and wait: so it is asked again and again for a moment only. Work that has begun is
+ * On a lock of another connection SQLite blocks the thread: so each attempt is short, and repeated. Work that has started is
  * not repeated.
  */
 async function patiently<T>(clock: Clock, attempt: (begun: () => void) => Promise<T>): Promise<T> {
@@ -196,7 +196,7 @@ function openServer<Tables>(place: PostgresPlace, { name, server: steps }: Datab
         throw new Error(`the ${name} database cannot be opened: ${reason}`, { cause: error });
       }
     },
-    // A row that is updated to what it was is written all the same.
+    // SQLite writes an updated row even if its values do not change.
     async commitNothing() {
       await sql`UPDATE data_format SET version = version WHERE name = ${name}`.execute(query);
     },

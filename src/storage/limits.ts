@@ -2,27 +2,27 @@
 
 /** A file of the embedded engine, whose write lock another process may hold. */
 export const fileLimits = {
-  /** How long a statement may stand still, and the thread with it. */
+  /** Maximum time for which a statement may block its thread. */
   busy_timeout_ms: 20,
-  /** Pause before a transaction tries to begin again: other work of the thread is done in it. */
+  /** Pause before the next attempt to begin a transaction, in which the thread does other work. */
   begin_retry_ms: 30,
-  /** Time in which a transaction must have begun; then it is refused. */
+  /** Time limit for the start of a transaction; then it is refused. */
   begin_deadline_ms: 5000,
-  /** How long a statement may take where a thread of its own carries it out. */
+  /** Deadline of a statement in a separate thread. */
   answer_deadline_ms: 10_000,
 } as const;
 
-/** Files of what a database did not take (`spool.ts`). Rows are of some hundred bytes, or of some thousand. */
+/** Spool files (`spool.ts`). Rows have some hundred to some thousand bytes. */
 export interface SpoolLimits {
-  /** Rows that are written or read between two turns of the event loop, and stored in one transaction. */
+  /** Rows that are written or read per turn of the event loop, and stored in one transaction. */
   readonly turn_rows: number;
-  /** Bytes of them, unless one row alone has more: what JSON takes a few milliseconds for. */
+  /** Bytes per turn, unless a single row has more: a few milliseconds of JSON. */
   readonly turn_bytes: number;
-  /** A longer line is not a row of ours. */
+  /** A longer line is invalid. */
   readonly line_bytes: number;
-  /** Rows of one file: what is stored is removed a file at a time, and a file is written well within a call's deadline. */
+  /** Rows per file: stored files are removed one by one, and a file is written well within a call's deadline. */
   readonly file_rows: number;
-  /** A file that has so many bytes is ended. */
+  /** A file is closed at this number of bytes. */
   readonly file_bytes: number;
 }
 
@@ -34,8 +34,8 @@ export const spoolLimits: SpoolLimits = {
   file_bytes: 8_388_608,
 };
 
-/** Statements over everything that a site keeps on a server: a move, a new format, a verification. */
+/** Statements over all of a site's data on a server: a move, an upgrade, a verification. */
 export const wholeSiteLimits = {
-  /** A table of years is indexed, counted or made durable in one statement. */
+  /** A large table is indexed, counted or synced in one statement. */
   statement_timeout_ms: 3_600_000,
 } as const;

@@ -1,7 +1,7 @@
-/** A file of the embedded engine, read to be moved (docs/guides/several-machines.md). */
+/** A file of the embedded engine, read for a move (docs/guides/several-machines.md). */
 import { DatabaseSync } from 'node:sqlite';
 
-/** One state of the file, whatever else happens to it. */
+/** One snapshot of the file. */
 export function openSource(file: string, format: number): DatabaseSync {
   const source = new DatabaseSync(file, { readOnly: true });
   const found = Number(source.prepare('PRAGMA user_version').get()?.['user_version']);

@@ -1,8 +1,8 @@
 /**
  * PostgreSQL under the query layer: a bounded pool behind Kysely's own dialect. It behaves as the embedded engine does:
  * a transaction takes the one write lock of its database when it begins, so that processes wait for each other and never
- * deadlock; numbers come back as numbers; trouble of the server is a refusal that may pass. A connection that broke is
- * thrown away; the next query makes a new one.
+ * deadlock; numbers are returned as numbers; a failure of the server is a retryable refusal. A broken connection is
+ * discarded; the next query opens a new one.
  */
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import pg from 'pg';
@@ -14,40 +14,40 @@ import type { StorageLimits } from './server-limits.ts';
 export interface PostgresPlace {
   readonly url: string;
   readonly limits: StorageLimits;
-  /** Of the leader: what is written as of an older epoch is refused. */
+  /** For the leader: writes with an older epoch are refused. */
   readonly epoch?: number;
 }
 
-/** Names a write lock: changes of one of these wait for each other. */
+/** Name of a write lock: changes under the same name wait for each other. */
 export type LockName = 'site' | 'runtime' | 'history' | 'forecasts' | 'migration' | 'engine';
 
 const oldestVersion = 140_000;
 /** First half of every advisory lock's key; the second half is the hash of schema and lock name. */
 const lockClass = 1_936_029_808;
-/** A statement is given up on this side, should the server not answer at all, so much later than on that side. */
+/** If the server does not answer, a statement ends on this side that much later than on the server. */
 const unansweredMs = 1000;
-/** A connection that says nothing for so long is probed: a long statement waits no longer than there is a server. */
+/** A connection is probed after this idle time, so that a long statement does not wait for a server that is gone. */
 const keepAliveMs = 10_000;
 
 export interface PostgresServer {
   readonly dialect: PostgresDialect;
-  /** A connection that the caller alone uses, until it is released. */
+  /** A connection for exclusive use, until it is released. */
   connect(): Promise<PostgresConnection>;
   close(): Promise<void>;
 }
 
 export interface PostgresConnection {
-  /** Without parameters several statements may stand in `text`. */
+  /** Without parameters, `text` may contain several statements. */
   run(text: string, parameters?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Rows as arrays, in the order of the columns; a statement with a name is planned once. */
+  /** Rows as arrays, in the order of the columns; a named statement is planned once. */
   cells(
     text: string,
     parameters: readonly unknown[],
     name?: string,
   ): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly changed: number }>;
-  /** Calls back for each notification on a channel that `run` listens to; `null` once the connection is gone. */
+  /** Called for each notification on a channel with `LISTEN`; with `null` once the connection is lost. */
   onNotification(listener: (payload: string | null) => void): void;
-  /** With `destroy`, whatever was begun on it is undone by its end. */
+  /** With `destroy`, its open transaction is rolled back. */
   release(destroy: boolean): void;
 }
 
@@ -56,7 +56,7 @@ export function takeLock(schema: string, name: LockName): string {
   return `SELECT pg_advisory_xact_lock(${lockKey(schema, name)})`;
 }
 
-/** SQL that ends the session which holds a lock. */
+/** SQL that terminates the session that holds a lock. */
 export function endHolder(schema: string, name: LockName): string {
   return `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
     AND classid::bigint = ${lockClass} AND objid::bigint = hashtext('${schema}:${name}')::bigint & 4294967295
@@ -71,7 +71,7 @@ export function lockKey(schema: string, name: LockName): string {
 export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresServer {
   const { limits } = place;
   const pool = new pg.Pool({ ...connectionOf(place), max: limits.connections_max });
-  // An idle connection that breaks leaves the pool by itself.
+  // A broken idle connection leaves the pool by itself.
   pool.on('error', () => undefined);
   const begin = `BEGIN; ${takeLock(limits.postgres_schema, lock)}`;
   const prepared = new WeakSet<object>();
@@ -81,7 +81,7 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
     const wrapped = { raw: client, client: wrap(client, begin) };
     if (prepared.has(client)) return wrapped;
     prepared.add(client);
-    // Without a listener a connection that breaks while it is used would end the process; the query fails anyway.
+    // Without a listener a broken connection in use would end the process; the query fails anyway.
     client.on('error', () => undefined);
     try {
       await wrapped.client.query(settingsOf(limits), []);
@@ -132,7 +132,7 @@ function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
 
 function settingsOf(limits: StorageLimits): string {
   return [
-    // Temporary tables last: they must not stand in for ours, in the triggers least of all.
+    // Temporary tables come last in the search path: they must not shadow ours, in triggers least of all.
     `SET search_path TO ${limits.postgres_schema}, pg_temp`,
     `SET statement_timeout TO ${limits.statement_timeout_ms}`,
     `SET lock_timeout TO ${limits.lock_timeout_ms}`,
@@ -163,7 +163,7 @@ function wrap(client: pg.PoolClient, begin: string): WrappedClient {
     if (typeof text !== 'string') throw new Error('cursors are not used');
     const values = parameters.map(bindable);
     try {
-      // Without parameters, the protocol takes several statements in one go and answers each.
+      // Without parameters, the protocol allows several statements in one message and answers each.
       const answer: unknown = await (text === 'begin'
         ? client.query(begin)
         : values.length === 0
@@ -172,7 +172,7 @@ function wrap(client: pg.PoolClient, begin: string): WrappedClient {
       return (Array.isArray(answer) ? answer.at(-1) : answer) as PostgresQueryResult<R>;
     } catch (error) {
       if (!isAnswer(error)) broken = true;
-      // The query layer takes a transaction that did not begin for none; the server has begun it all the same.
+      // If BEGIN fails here, the query layer assumes no transaction; the server has started it all the same.
       if (text === 'begin' && !broken) await client.query('ROLLBACK').catch(() => (broken = true));
       throw refusalOf(error);
     }
@@ -184,12 +184,12 @@ function wrap(client: pg.PoolClient, begin: string): WrappedClient {
   };
 }
 
-/** Whether the server itself answered with an error: then the connection is as good as before. */
+/** Whether the server itself answered with an error: the connection is then still usable. */
 function isAnswer(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code !== undefined && !/^(08|57P|25P03)/.test(error.code);
 }
 
-/** Characters that SQLite stores and PostgreSQL does not. */
+/** Characters that SQLite can store and PostgreSQL cannot. */
 const unstorable = new Set(['22021', '22P05']);
 
 function refusalOf(error: unknown): Fault {
@@ -227,7 +227,7 @@ function wholeNumber(text: string): number {
   return value;
 }
 
-/** Makes the schema and applies the steps that it lacks, in one transaction and without hurry. */
+/** Creates the schema and applies the missing steps, in one transaction with long deadlines. */
 export async function migratePostgres(
   place: PostgresPlace,
   name: 'site' | 'runtime' | 'history' | 'forecasts',
@@ -244,7 +244,7 @@ export async function migratePostgres(
   }
 }
 
-/** The place for statements over all of a site. */
+/** The place with long deadlines, for statements over all of a site. */
 export function unhurried(place: PostgresPlace): PostgresPlace {
   return { ...place, limits: { ...place.limits, ...wholeSiteLimits } };
 }

@@ -1,10 +1,10 @@
 /**
- * Rows that are waiting to be stored together, kept in files meanwhile, so that an end of the process without warning loses none
- * of them: frames of compressed JSON lines, appended as they come. A file is removed once all its rows are stored and on the disk, so
- * that a loss of power cannot take both. A server stores rows immediately and needs no journal (`noJournal`).
+ * A journal of rows that wait to be stored together, so that a crash loses none
+ * of them: frames of compressed JSON lines, appended as they arrive. A file is removed once all its rows are stored and synced, so
+ * that a power loss cannot take both. A server stores rows immediately and needs no journal (`noJournal`).
  *
- * Frame: its length and the CRC-32 of the rest (each 32 bits, big-endian), then the compressed lines. A torn frame is left
- * out. Calls block this thread for as long as the disk takes: it is a thread that stores, not that of the ticks.
+ * Frame: its length and the CRC-32 of the rest (each 32 bits, big-endian), then the compressed lines. A torn frame is
+ * skipped. Calls block this thread on the disk: it is a storing thread, not that of the ticks.
  */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,15 +12,15 @@ import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { newId } from '../base/id.ts';
 
 export interface RowJournal<T> {
-  /** Rows that were left behind by the process or thread before, and were perhaps not stored. */
+  /** Rows that the previous process or thread left behind, and perhaps did not store. */
   left(): readonly T[];
   /** Those are stored. */
   forget(): void;
-  /** The newest of the rows has this number. True: they are kept. Throws when the disk does not take them. */
+  /** The newest of the rows has this number. True: they are journaled. Throws if the disk rejects them. */
   append(rows: readonly T[], last: number): boolean;
-  /** What comes next goes to another file, so that this one can go when its rows are stored. */
+  /** Starts a new file, so that this one can be removed when its rows are stored. */
   turnOver(): void;
-  /** All rows up to this number are stored. Files stay until a later call while the disk does not take what is stored. */
+  /** All rows up to this number are stored. Files stay until a later call if the store cannot be synced. */
   stored(upTo: number): void;
 }
 
@@ -36,7 +36,7 @@ export interface JournalParts<T> {
   readonly folder: string;
   /** Type guard for a stored row; rejects rows of another version. */
   readonly isRow: (value: unknown) => value is T;
-  /** Flushes what was stored to the disk; throws when that fails. */
+  /** Flushes stored rows to the disk; throws on failure. */
   readonly sync: () => void;
 }
 
@@ -48,9 +48,9 @@ interface File {
 
 const headBytes = 8;
 const suffix = '.rows';
-/** Of runs, from before measurements were kept the same way. */
+/** For runs; older than the journal of measurements. */
 const earlierSuffix = '.runs';
-/** A file that has grown to this is followed by another one. */
+/** At this size a new file is started. */
 const fileBytes = 1_048_576;
 
 /** Of a data dir. */
@@ -64,7 +64,7 @@ function isJournalFile(name: string): boolean {
   return name.endsWith(suffix) || name.endsWith(earlierSuffix);
 }
 
-/** Files that hold rows which are perhaps not stored yet; none when all are. */
+/** Files with rows that may not be stored yet; none if all are stored. */
 export function journalFiles(folder: string): string[] {
   return namesIn(folder).map((name) => join(folder, name));
 }
@@ -113,7 +113,7 @@ export function openJournal<T>({ folder, isRow, sync }: JournalParts<T>): RowJou
   };
 }
 
-/** A failing disk shows wherever something is stored; here it only means that the files are still needed. */
+/** A failing disk is reported elsewhere; here it only means that the files are still needed. */
 function isSynced(sync: () => void): boolean {
   try {
     sync();
@@ -131,7 +131,7 @@ function frameOf(rows: readonly unknown[]): Buffer {
   return Buffer.concat([head, packed]);
 }
 
-/** Up to the first frame that is not whole. */
+/** Up to the first incomplete frame. */
 function rowsIn(bytes: Buffer): unknown[] {
   const rows: unknown[] = [];
   for (let at = 0; at + headBytes <= bytes.length; ) {

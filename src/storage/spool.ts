@@ -1,7 +1,7 @@
 /**
  * Rows that a database did not accept, kept in files of the data dir until it does (docs/guides/several-machines.md): JSON Lines,
- * some thousand rows a file. Both ways go a bounded number of rows at a time (`spoolLimits`), so that the event loop stays
- * responsive, however many there are. A file gets its name when it is whole and on disk; until then it is a draft.
+ * some thousand rows per file. Both directions handle a bounded number of rows at a time (`spoolLimits`), so that the event loop stays
+ * responsive. A file gets its name when it is complete and synced; until then it is a draft.
  */
 import { readdirSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
@@ -11,15 +11,15 @@ import { newId } from '../base/id.ts';
 import { type SpoolLimits, spoolLimits } from './limits.ts';
 
 export interface Spool<T> {
-  /** Writes one file of the rows from `from` on, as many as belong into one; returns how many of all are kept then. */
+  /** Writes one file of the rows from `from` on, up to its maximum; returns the total number of spooled rows. */
   keep(rows: readonly T[], from?: number): Promise<number>;
   /**
-   * Has what is kept taken, the oldest first, and removes each file of which all was; returns how many rows. A row may be taken
-   * again, after an end in between. Ends with the Fault of a database that is away; throws when a file is damaged, cannot be
-   * read or holds a row that is refused for good (`invalid-input`), after all others were stored.
+   * Stores the spooled files, oldest first, and removes each complete one; returns the number of rows. A row may be stored
+   * again, after a crash in between. Ends with the Fault of an unavailable database; throws if a file is damaged or unreadable,
+   * or contains a row that is rejected for good (`invalid-input`), after all others were stored.
    */
   store(take: (rows: readonly T[]) => Promise<unknown>): Promise<number>;
-  /** Makes files of the drafts that are there now, whose writers must have ended; what was cut off at their end is left out. */
+  /** Completes the existing drafts, whose writers must have ended; truncated rows at their end are dropped. */
   recover(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function openSpool<T>({ folder, what, isRow, limits = spoolLimits }: Spoo
       await rm(file, { force: true });
       return found.rows;
     }
-    // For a person to look at, out of the way.
+    // Set aside for inspection.
     await rename(file, `${file}.damaged`);
     const { holds, line } = found.firstBad;
     throw new Error(
@@ -69,7 +69,7 @@ export function openSpool<T>({ folder, what, isRow, limits = spoolLimits }: Spoo
           stored += await storeFile(name, take);
         } catch (error) {
           if (error instanceof Fault && error.code === 'storage-unavailable') throw error;
-          // Somebody else has stored it since.
+          // Another process has stored it since.
           if (isMissing(error)) continue;
           trouble.push(error instanceof Error ? error.message : String(error));
         }
@@ -78,7 +78,7 @@ export function openSpool<T>({ folder, what, isRow, limits = spoolLimits }: Spoo
       return stored;
     },
     async recover() {
-      // Listed before anything is waited for: a draft that is begun later has a writer.
+      // Listed before the first await: a draft that is started later has a writer.
       for (const name of namesIn(folder, draftSuffix)) {
         const draft = join(folder, name);
         const bytes = await withFile(draft, 'r+', (handle) => cutOff(handle, limits.turn_bytes));
@@ -114,7 +114,7 @@ async function withFile<R>(path: string, flags: string, work: (handle: FileHandl
   }
 }
 
-/** Returns the number of the first row that the file does not hold. */
+/** Returns the number of the first row after those in the file. */
 async function writeRows(
   handle: FileHandle,
   rows: readonly unknown[],
@@ -147,7 +147,7 @@ interface Taking<T> {
   readonly limits: SpoolLimits;
 }
 
-/** A line that is not stored, and what it is. */
+/** A line that is not stored, and its fault. */
 interface BadLine {
   readonly line: number;
   readonly holds: string;
@@ -184,7 +184,7 @@ async function storeRows<T>(
   }
 }
 
-/** Has rows taken together, or in ever smaller parts where one is refused for good; returns the lines of those that are. */
+/** Stores rows together, or in ever smaller parts if one is rejected for good; returns the lines of the rejected ones. */
 async function takeAll<T>(
   lines: readonly Line<T>[],
   take: (rows: readonly T[]) => Promise<unknown>,
@@ -202,7 +202,7 @@ async function takeAll<T>(
   }
 }
 
-/** Lines of one turn, and where the next one begins; null behind the last. Of a line that is too long, as much as may be read. */
+/** Lines of one turn, and the start of the next one; null at the end. A line that is too long is read up to the limit. */
 async function nextLines(
   handle: FileHandle,
   at: number,
@@ -234,7 +234,7 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Ends a file behind its last whole line, and says how long it is then. */
+/** Truncates a file after its last complete line, and returns its length. */
 async function cutOff(handle: FileHandle, turnBytes: number): Promise<number> {
   const { size } = await handle.stat();
   let length = 0;

@@ -1,7 +1,7 @@
 /**
  * SQLite under the query layer: node:sqlite behind Kysely's own dialect. Integers are bound as integers (a JS number
  * would bind as a float and divide like one); a transaction takes the write lock when it begins, so that two processes
- * on one file wait for each other instead of failing in the middle.
+ * on one file wait for each other instead of failing midway.
  */
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -11,19 +11,19 @@ import { Fault } from '../base/fault.ts';
 
 export type Durability = 'full' | 'normal';
 
-/** How long the start waits for another process's lock, of one that migrates at the same time say. */
+/** Maximum wait at start for another process's lock, for example during an upgrade. */
 const busyTimeoutMs = 5000;
 /** SQLite's code for a lock that another connection holds; its extended codes have this in their low byte. */
 const busyCode = 5;
-/** Its code for what a trigger or a constraint refuses. */
+/** SQLite's code for a refusal by a trigger or a constraint. */
 const constraintCode = 19;
 const cachedStatements = 500;
 const refusal = 'the storage cannot take the request now; try again';
 
-/** Bytes of the write-ahead log at which it is copied into the database. */
+/** Size of the write-ahead log at which it is copied into the database. */
 const checkpointBytes = 4_096_000;
 
-/** `pageBytes`: of a database that is made now. Small ones suit small changes in many places, each of which writes a page. */
+/** `pageBytes`: for a new database. Small pages suit small changes in many places, each of which writes a page. */
 export function openSqlite(file: string, durability: Durability, pageBytes = 4096): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -33,24 +33,24 @@ export function openSqlite(file: string, durability: Durability, pageBytes = 409
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`);
     database.exec('PRAGMA foreign_keys = ON');
-    // SQLite's own `lower` knows ASCII only, so that a search would miss the very text that was typed.
+    // SQLite's own `lower` handles ASCII only, so that a search would miss other letters.
     database.function('lower', { deterministic: true }, (text) =>
       typeof text === 'string' ? text.toLowerCase() : text,
     );
     return database;
   } catch (cause) {
     database?.close();
-    // For the operator, at start: which file it is, and what SQLite has against it.
+    // For the operator, at start: the file, and SQLite's reason.
     throw new Error(`${basename(file)} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
   }
 }
 
-/** Flushes to the disk what was committed to a file with durability `normal`; SQLite itself does so only now and then. */
+/** Syncs commits of a file with durability `normal`, which SQLite does only from time to time. */
 export function syncCommits(file: string): void {
   const log = `${file}-wal`;
-  // Without one, all is in the file, which was synced when it was copied there.
+  // Without a write-ahead log, all is in the file, which was synced when it was copied there.
   if (!existsSync(log)) return;
   const handle = openSync(log, 'r');
   try {
@@ -61,7 +61,7 @@ export function syncCommits(file: string): void {
 }
 
 /**
- * Tells whether a file in WAL mode was changed by any other connection: a look at memory that its connections share, not at the
+ * Tells whether a file in WAL mode was changed by another connection: reads shared memory, not the
  * disk.
  */
 export function watchVersion(file: string): { version(): number | null; close(): void } {
@@ -73,7 +73,7 @@ export function watchVersion(file: string): { version(): number | null; close():
       try {
         return Number(statement.get()?.[0]);
       } catch {
-        // Locked, or closed: nobody can tell now.
+        // Locked, or closed: unknown.
         return null;
       }
     },
@@ -81,7 +81,7 @@ export function watchVersion(file: string): { version(): number | null; close():
   };
 }
 
-/** `work` on a database that is given up when it fails: what it began is rolled back, its files are let go. */
+/** Runs `work` on a database; if it fails, its transaction is rolled back and its files are closed. */
 export function orClose(database: DatabaseSync, work: () => void): void {
   try {
     work();
@@ -91,10 +91,10 @@ export function orClose(database: DatabaseSync, work: () => void): void {
   }
 }
 
-/** SQL, or work that SQL cannot say; both inside the migration's transaction. */
+/** SQL, or code for steps beyond SQL; both inside the migration's transaction. */
 export type MigrationStep = string | ((database: DatabaseSync) => void);
 
-/** Applies the steps that the file lacks, in one transaction. */
+/** Applies the missing steps of a file, in one transaction. */
 export function migrate(database: DatabaseSync, steps: readonly MigrationStep[], what: string): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   if (version > steps.length) {
@@ -104,7 +104,7 @@ export function migrate(database: DatabaseSync, steps: readonly MigrationStep[],
   }
   if (version === steps.length) return;
   database.exec('BEGIN IMMEDIATE');
-  // Another process may have migrated while this one waited for the lock.
+  // Another process may have upgraded while this one waited for the lock.
   const now = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   for (const step of steps.slice(now)) {
     if (typeof step === 'string') database.exec(step);
@@ -132,7 +132,7 @@ export function statementsOf(database: DatabaseSync): (sql: string) => SqliteSta
   };
   return (sql) => {
     const statement = guarded(() => prepare(sql));
-    // A full disk ends the transaction by itself; refusing to end it once more would hide why.
+    // A full disk ends the transaction by itself; an error from ending it again would hide the reason.
     return sql === 'rollback' && !database.isTransaction ? nothing : statement;
   };
 }
@@ -152,7 +152,7 @@ export interface BoundStatement {
   readonly parameters: readonly unknown[];
 }
 
-/** Runs statements as one transaction; returns how many rows each changed, or null if a trigger or a constraint refused one. */
+/** Runs statements as one transaction; returns the number of changed rows of each, or null if a trigger or a constraint refused one. */
 export function runBatch(
   prepare: (sql: string) => SqliteStatement,
   statements: readonly BoundStatement[],
@@ -169,7 +169,7 @@ export function runBatch(
   }
 }
 
-/** A statement that has been carried out already. */
+/** A statement that has already run. */
 const nothing: SqliteStatement = {
   reader: false,
   all: () => [],
@@ -182,19 +182,19 @@ export function isLocked(error: unknown): boolean {
   return resultCode(error) === busyCode;
 }
 
-/** SQLite's code of what it refused; null where something else did. */
+/** SQLite's error code; null for other errors. */
 function resultCode(error: unknown): number | null {
   const cause = error instanceof Fault ? error.cause : undefined;
   return cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : null;
 }
 
-/** The refusal of a lock that another connection holds, as `isLocked` knows it. */
+/** The error of a lock that another connection holds, as `isLocked` recognizes it. */
 export function lockedFault(): Fault {
   const cause = Object.assign(new Error('the database is locked'), { errcode: busyCode });
   return new Fault('storage-unavailable', refusal, { cause });
 }
 
-/** A value that cannot be stored is a bug of ours, not trouble of the database. */
+/** A value that cannot be stored is a bug, not a failure of the database. */
 function bound<T>(parameters: readonly unknown[], work: (values: SQLInputValue[]) => T): T {
   const values = parameters.map(bindable);
   return guarded(() => work(values));
@@ -207,7 +207,7 @@ function bindable(value: unknown): SQLInputValue {
   throw new Error(`a ${typeof value} cannot be stored`);
 }
 
-/** Trouble of the database is a refusal that may pass; its text stays inside. */
+/** A failure of the database is a retryable refusal; its text is not exposed. */
 function guarded<T>(work: () => T): T {
   try {
     return work();

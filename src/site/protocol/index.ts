@@ -13,7 +13,7 @@ export type DriverName = keyof typeof protocols;
 type DecodedBy<D> = D extends (value: unknown) => Decoded<infer T> ? T : never;
 /** Settings of a channel, one kind for each protocol. */
 export type Channel = DecodedBy<(typeof protocols)[DriverName]['settings']>;
-/** Where a point is in its channel. */
+/** The address of a point in its channel. */
 export type Address = DecodedBy<(typeof protocols)[DriverName]['address']>;
 
 export const driverNames = Object.keys(protocols) as DriverName[];

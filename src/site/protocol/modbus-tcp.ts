@@ -1,4 +1,4 @@
-/** Modbus in site.yaml [points §3.1]: over TCP, or RTU frames over TCP as simple gateways pass them on. */
+/** Modbus in site.yaml [points §3.1]: over TCP, or RTU frames over TCP as simple gateways forward them. */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
@@ -8,16 +8,16 @@ import { identifier, milliseconds, type Protocol } from './protocol.ts';
 const order = Type.Enum(['big', 'little']);
 const unitId = Type.Integer({ minimum: 0, maximum: 255 });
 
-/** The settings of a connection to a Modbus device or gateway, whatever is read through it. */
+/** The settings of a connection to a Modbus device or gateway, for all drivers. */
 export const modbusConnection = {
   id: identifier,
   host: Type.String({ minLength: 1, maxLength: 255 }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   poll_interval_ms: milliseconds(10, 3_600_000),
   timeout_ms: milliseconds(10, 60_000),
-  /** Most registers of one request, where the device takes fewer than the protocol allows. */
+  /** Maximum number of registers per request, if the device accepts fewer than the protocol allows. */
   max_registers: Type.Optional(Type.Integer({ minimum: 1, maximum: registersPerRequest })),
-  /** `rtu`: frames with a checksum and no header, for gateways that pass on a serial line as it is. */
+  /** `rtu`: frames with a checksum and no header, for gateways that forward a serial line unchanged. */
   framing: Type.Optional(Type.Enum(['tcp', 'rtu'])),
 };
 
@@ -49,14 +49,14 @@ const modbusAddress = strict({
   length: Type.Optional(Type.Integer({ minimum: 1, maximum: registersPerRequest })),
   /** One bit of a register, 0 the lowest. */
   bit: Type.Optional(Type.Integer({ minimum: 0, maximum: 15 })),
-  /** Where they are not those of the channel. */
+  /** If they differ from those of the channel. */
   unit_id: Type.Optional(unitId),
   word_order: Type.Optional(order),
-  /** Of the bytes within a register; `big` by the protocol. */
+  /** Byte order within a register; `big` in the protocol. */
   byte_order: Type.Optional(order),
-  /** A register of the same table that holds a power of ten: the raw value is times that. */
+  /** A register of the same table with a power of ten by which the raw value is multiplied. */
   scale_from: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
-  /** `auto`: the function for one register or coil where one is written, the other where more are. */
+  /** `auto`: the single-write function for one register or coil, the multiple-write function for more. */
   write_function: Type.Optional(Type.Enum(['auto', 'single', 'multiple'])),
 });
 

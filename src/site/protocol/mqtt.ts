@@ -8,7 +8,7 @@ const variableName = Type.String({
   pattern: '^[A-Z_][A-Z0-9_]{0,127}$',
   description: 'the name of an environment variable, in capitals',
 });
-/** A topic to publish or subscribe to as it is: wildcards have no one value. */
+/** A topic to publish or subscribe to, without wildcards: those have no single value. */
 const mqttTopic = Type.String({
   minLength: 1,
   maxLength: 1024,
@@ -16,7 +16,7 @@ const mqttTopic = Type.String({
   description: 'a topic without wildcards',
 });
 const fileName = Type.String({ minLength: 1, maxLength: 1024 });
-/** Whether a device, or Setpoint itself, is there: the payloads with which it says so. */
+/** Availability of a device, or of Setpoint itself: topic and payloads. */
 const presence = strict({
   topic: mqttTopic,
   online: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
@@ -25,7 +25,7 @@ const presence = strict({
 const mqttSettings = strict({
   id: identifier,
   driver: Type.Literal('mqtt'),
-  /** Without credentials: those come from the environment, by name. */
+  /** Without credentials: those come from environment variables. */
   url: Type.String({
     maxLength: 512,
     pattern: '^mqtts?://[^/@?#\\s]+/?$',
@@ -33,7 +33,7 @@ const mqttSettings = strict({
   }),
   username_env: Type.Optional(variableName),
   password_env: Type.Optional(variableName),
-  /** Of this connection at the broker; one of its own for each connection when absent. */
+  /** The client id at the broker; by default a new one for each connection. */
   client_id: Type.Optional(identifier),
   /** PEM files of a `mqtts` connection, relative to site.yaml: trusted authorities, and Setpoint's own certificate. */
   ca_file: Type.Optional(fileName),
@@ -44,15 +44,15 @@ const mqttSettings = strict({
   will: Type.Optional(strict({ topic: mqttTopic, payload: Type.String({ maxLength: 1024 }) })),
   /** Birth and will of Setpoint's connection, both retained. */
   status: Type.Optional(presence),
-  /** Points and rules of the whole site, for others to see; over a connection of its own. */
+  /** Publishes points and rules of the whole site, over a separate connection. */
   publish: Type.Optional(Type.Literal('home-assistant')),
-  /** Of the devices behind the channel, where a point has none of its own. */
+  /** Availability of the devices behind the channel, for points without one of their own. */
   availability: Type.Optional(presence),
 });
 
 const mqttAddress = strict({
   topic: mqttTopic,
-  /** Path of the value in a JSON payload; the whole payload when absent. */
+  /** Path of the value in a JSON payload; by default the whole payload. */
   path: Type.Optional(
     Type.String({
       maxLength: 256,
@@ -60,11 +60,11 @@ const mqttAddress = strict({
       description: "a path such as $.meter.p_kw, $.values[0] or $['em:0'].power",
     }),
   ),
-  /** A number alone, JSON (where nothing is said), or text. */
+  /** A number alone, JSON (the default), or text. */
   payload: Type.Optional(Type.Enum(['number', 'json', 'text'])),
-  /** Words of the device and the numbers that they stand for. */
+  /** Words of the device with their numbers. */
   map: Type.Optional(Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Number(), { minProperties: 1 })),
-  /** `accept`: what the broker kept counts too, as uncertain, because nobody knows how old it is. */
+  /** `accept`: retained messages count too, as uncertain, because their age is unknown. */
   retained: Type.Optional(Type.Enum(['ignore', 'accept'])),
   availability: Type.Optional(presence),
 });

@@ -8,7 +8,7 @@ import type { PointKind } from '../catalogue.ts';
 import type { SunSpecModel } from '../sunspec/model.ts';
 import type { RawRange } from './modbus-raw.ts';
 
-/** Notes what is wrong with a field of a point, or of a channel. */
+/** Reports an error in a member of a point, or of a channel. */
 type AddressFault = (field: string, message: string) => void;
 
 /** Definitions for protocols in the files next to site.yaml. */
@@ -20,25 +20,25 @@ export interface ProtocolFiles {
 export interface Protocol<Channel extends { readonly driver: string }, Address> {
   settings(value: unknown): Decoded<Channel>;
   checkSettings?(channel: Channel, fault: AddressFault): void;
-  /** The channel with what it takes of the files. */
+  /** The channel with its definitions from files. */
   withFiles?(channel: Channel, files: ProtocolFiles): Channel;
-  /** Null when points of the channel have no address. */
+  /** Null if points of the channel have no address. */
   readonly address: ((value: unknown) => Decoded<Address>) | null;
-  /** True where Setpoint asks for values: a point may then have a `poll_interval_ms` of its own. */
+  /** True if Setpoint polls the values: a point may then have a `poll_interval_ms` of its own. */
   readonly polled?: true;
-  /** How old a reading may grow when its point does not say [points §2]. */
+  /** Default maximum age of a reading [points §2]. */
   defaultMaxAgeMs(channel: Channel, pollIntervalMs?: number): number;
   checkAddress?(address: Address, kind: PointKind, fault: AddressFault, channel: Channel): void;
-  /** The raw values that the place can hold; undefined when it holds every number. */
+  /** The raw values that the address can hold; undefined if it can hold every number. */
   rawRange?(address: Address): RawRange | undefined;
   /**
-   * The factor from the device's number to `unit`, where the protocol defines the device's unit; undefined where the two are not
-   * of the same kind.
+   * The factor from the device's number to `unit`, if the protocol defines the device's unit; undefined if the two have
+   * different dimensions.
    */
   unitScale?(address: Address, unit: string, channel: Channel): number | undefined;
-  /** The places in the device that a command to this address writes: the same text for the same place, on any channel. */
+  /** The places in the device that a command to this address writes: equal text means equal place, on any channel. */
   places?(address: Address, channel: Channel): readonly string[];
-  /** True where the address leads to text. */
+  /** True if the address refers to text. */
   hasNoNumber?(address: Address, channel: Channel): boolean;
 }
 

@@ -10,23 +10,23 @@ const simulatedSettings = strict({
   /** CSV files `time,value` in kW, relative to site.yaml. */
   load_series: Type.String({ minLength: 1 }),
   pv_series: Type.String({ minLength: 1 }),
-  /** W/m2, of the same times as `pv_series`; without it the plant has no pyranometer. */
+  /** W/m2, at the times of `pv_series`; without it the plant has no pyranometer. */
   irradiance_series: Type.Optional(Type.String({ minLength: 1 })),
   step_interval_ms: milliseconds(50, 60_000),
-  /** How many simulated seconds pass in one; 1 is true pace. */
+  /** Simulated seconds per second; 1 is real time. */
   speed: Type.Number({ minimum: 1, maximum: 3600 }),
   battery: strict({
     capacity_kwh: Type.Number({ exclusiveMinimum: 0 }),
     max_power_kw: Type.Number({ exclusiveMinimum: 0 }),
     initial_soc_percent: Type.Number({ minimum: 0, maximum: 100 }),
-    /** Of one way, charging or discharging. */
+    /** One-way, charging or discharging. */
     efficiency: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
-    /** How fast its power follows the setpoint; at once when absent. */
+    /** Ramp rate of its power; immediate if absent. */
     ramp_kw_per_s: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
   }),
   genset: strict({
     rated_kw: Type.Number({ exclusiveMinimum: 0 }),
-    /** From the start command to the first power; none when absent. */
+    /** Delay from the start command to the first power; none if absent. */
     start_delay_s: Type.Optional(Type.Number({ minimum: 0, maximum: 3600 })),
   }),
 });

@@ -1,4 +1,4 @@
-/** SunSpec devices in site.yaml [points §3.4]: points by their names, wherever the device has its models. */
+/** SunSpec devices in site.yaml [points §3.4]: points by name, at any base address. */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
@@ -23,9 +23,9 @@ const sunSpecSettings = strict({
 const namePart = '[A-Za-z][A-Za-z0-9_]{0,63}(\\[[1-9][0-9]{0,4}\\])?';
 
 const sunSpecAddress = strict({
-  /** Where several models of the device have the point. */
+  /** Needed if several models of the device have the point. */
   model: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_534 })),
-  /** Which of several models with that number, from 1. */
+  /** Index among the models with that number, from 1. */
   nth: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   point: Type.String({
     pattern: `^${namePart}(\\.${namePart}){0,${groupDepthMaximum}}$`,
@@ -34,12 +34,12 @@ const sunSpecAddress = strict({
 });
 
 export type SunSpecChannel = Static<typeof sunSpecSettings> & {
-  /** Models that the site defines: no setting, they come from files next to site.yaml. */
+  /** Models defined by the site: not a setting, they come from files next to site.yaml. */
   readonly models?: readonly SunSpecModel[];
 };
 export type SunSpecAddress = Static<typeof sunSpecAddress>;
 
-/** The point in every known model that can be meant. */
+/** The point in every known model that may be meant. */
 function candidates({ model, point }: SunSpecAddress, channel: SunSpecChannel): SunSpecPoint[] {
   const known = modelsWith(channel.models);
   const models = model === undefined ? [...known.values()] : [known.get(model)];

@@ -1,4 +1,4 @@
-/** Storage: controls beside an inverter (124), and batteries that speak for themselves (802, 803). */
+/** Storage: controls at an inverter (124), and stand-alone batteries (802, 803). */
 import { defineModel } from './model.ts';
 
 export const batteryModels = [

@@ -1,5 +1,5 @@
 /**
- * SunSpec model definitions that a site brings [points §3.4], in the JSON format of the SunSpec Alliance (SunSpec Device Information
+ * SunSpec model definitions of a site [points §3.4], in the JSON format of the SunSpec Alliance (SunSpec Device Information
  * Model Specification). Names, types, sizes, scales, units and access are used; labels and descriptions are ignored.
  */
 import Type, { type Static } from 'typebox';
@@ -9,7 +9,7 @@ import { lengthOfType, type SunSpecGroup, type SunSpecModel, type SunSpecPoint, 
 
 /** Nested groups below the model itself. */
 export const groupDepthMaximum = 3;
-/** Registers of one read request bound what one point may take. */
+/** The registers of one read request limit the size of a point. */
 const pointRegistersMaximum = 125;
 
 const name = Type.String({
@@ -36,7 +36,7 @@ const modelSchema = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 65_534
 
 type PointText = Static<typeof pointSchema>;
 
-/** Types by their name in the file; those of `pad` hold no number and no text that a point could have. */
+/** Types by their name in the file; `pad` types have no value. */
 const typeOf: Readonly<Record<string, SunSpecType>> = {
   int16: 'int16',
   uint16: 'uint16',
@@ -67,13 +67,13 @@ const typeOf: Readonly<Record<string, SunSpecType>> = {
 const decodeModel = decoder(modelSchema);
 const decodeGroup = decoder(groupSchema);
 
-/** The surroundings of a group: the names that it may refer to. */
+/** The context of a group: the names that it may refer to. */
 interface Around {
   readonly depth: number;
   /** Points of the model itself that may hold the count of a group. */
   readonly counts: ReadonlySet<string>;
   readonly scales: ReadonlySet<string>;
-  /** Nothing follows the group in the model. */
+  /** The group is the last part of the model. */
   readonly isLast: boolean;
 }
 
@@ -97,7 +97,7 @@ export function readModelDefinition(text: string, fileName: string): SunSpecMode
 
 type Fault = (path: string, reason: string) => void;
 
-/** `skipped`: points of the file that stand before the first of these. */
+/** `skipped`: points of the file before the first of these. */
 function readParts(
   group: Static<typeof groupSchema>,
   path: string,
@@ -148,7 +148,7 @@ function readGroup(given: unknown, path: string, around: Around, fault: Fault): 
   const { name: groupName, count = 1 } = decoded.value;
   if (typeof count === 'string' && !around.counts.has(count))
     fault(`${path}/count`, `the model itself has no point ${count} of one register`);
-  // Of repetitions that nothing counts, the length of the model is all that there is to know.
+  // Without a count point, the number of repetitions follows from the length of the model.
   if (count === 0 && (!around.isLast || around.depth > 1))
     fault(`${path}/count`, '0 (as many as fit) is allowed only for the last group of the model');
   const parts = readParts(decoded.value, path, 0, { ...around, isLast: around.isLast && count === 1 }, fault);

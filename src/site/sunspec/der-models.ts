@@ -1,6 +1,6 @@
 /**
  * Distributed energy resources after IEEE 1547 (701 to 714). The curves (705 to 712) are recognised, and their points are
- * read where the site defines them.
+ * read if the site defines them.
  */
 import { defineModel } from './model.ts';
 

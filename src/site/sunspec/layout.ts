@@ -1,28 +1,28 @@
 /**
- * Where the points of a SunSpec model are [points §3.4], by their names: `W`; `DCW[2]` in a model with one plain group;
+ * The layout of a SunSpec model [points §3.4], by point name: `W`; `DCW[2]` in a model with one plain group;
  * `Crv[1].MustTrip.Pt[2].V` with nested groups or several. Pure; runs in the device thread too.
  */
 import type { SunSpecGroup, SunSpecModel, SunSpecPoint, SunSpecType } from './model.ts';
 
-/** A point as a device has it. */
+/** A point of a device. */
 export interface PlacedPoint {
   readonly name: string;
   readonly type: SunSpecType;
   readonly length: number;
-  /** Registers from the first one behind the model's length. */
+  /** Register offset from the first one after the model's length. */
   readonly offset: number;
-  /** Of the register with its power of ten, likewise; undefined where it has none. */
+  /** Offset of the register with its power of ten; undefined if it has none. */
   readonly scaleOffset: number | undefined;
-  /** The power of ten where no register holds it. */
+  /** The fixed power of ten, without such a register. */
   readonly exponent: number;
   readonly unit: string;
 }
 
-/** Facts about a model that only the device has. */
+/** Facts about a model that must be read from the device. */
 export interface Extent {
-  /** Registers behind the model's length. */
+  /** Registers after the model's length. */
   readonly length: number;
-  /** How often groups repeat, by the name of the point that holds it. */
+  /** Repeat counts of groups, by the name of the count point. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -34,7 +34,7 @@ interface Part {
   readonly scales: ReadonlyMap<string, number>;
 }
 
-/** Every point that is within the length, with its scale factor: a device may have an older, shorter edition of a model. */
+/** Every point within the length, with its scale factor: a device may have an older, shorter edition of a model. */
 export function placedPoints(model: SunSpecModel, extent: Extent): PlacedPoint[] {
   const placed: PlacedPoint[] = [];
   const place = (group: Pick<SunSpecGroup, 'points' | 'groups'>, part: Part): void => {
@@ -44,7 +44,7 @@ export function placedPoints(model: SunSpecModel, extent: Extent): PlacedPoint[]
       type === 'sunssf' ? [[name, start + offset] as const] : [],
     );
     const scales = new Map([...part.scales, ...own]);
-    // Without its scale factor a number means nothing: the register behind the model is another's.
+    // Without its scale factor a number has no meaning: the register after the model belongs to another one.
     for (const point of within)
       if (typeof point.scale !== 'string' || scales.has(point.scale))
         placed.push({
@@ -58,7 +58,7 @@ export function placedPoints(model: SunSpecModel, extent: Extent): PlacedPoint[]
       if (each === 0) continue;
       const room = Math.max(0, extent.length - at);
       const times = inner.count === null ? Math.floor(room / each) : timesOf(inner, extent.counts);
-      // Behind the length there is nothing, whatever the device counts.
+      // Beyond the length there is nothing, whatever the device's count.
       for (let nth = 1; nth <= Math.min(times, Math.ceil(room / each)); nth++)
         place(inner, { start: at + (nth - 1) * each, ...namesIn(model, inner, prefix, String(nth)), scales });
       at += times * each;
@@ -79,7 +79,7 @@ function namesIn(model: SunSpecModel, group: SunSpecGroup, prefix: string, nth: 
   return { prefix: `${prefix}${group.name}${index}.`, suffix: '' };
 }
 
-/** A single group without groups of its own: its points need no group name. */
+/** A single group without nested groups: its points need no group name. */
 function isPlain({ groups: [first, ...others] }: SunSpecModel): boolean {
   return first !== undefined && others.length === 0 && first.groups.length === 0 && first.count !== 1;
 }
@@ -125,7 +125,7 @@ export function countPoints(model: SunSpecModel): SunSpecPoint[] {
 
 const declared = new WeakMap<SunSpecModel, ReadonlyMap<string, SunSpecPoint>>();
 
-/** The point that a name means, whatever its numbers; undefined where the model has none that can be read. */
+/** The point of that name, whatever its indices; undefined if the model has none that can be read. */
 export function declaredPoint(model: SunSpecModel, name: string): SunSpecPoint | undefined {
   const known = declared.get(model) ?? new Map(declaredIn(model, model, ''));
   declared.set(model, known);

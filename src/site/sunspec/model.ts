@@ -1,5 +1,5 @@
 /**
- * SunSpec information models as data [points §3.4]: which points a model has, in the order of its registers. Source: SunSpec
+ * SunSpec information models as data [points §3.4]: the points of a model, in the order of its registers. Source: SunSpec
  * Device Information Model Specification and the information models of the SunSpec Alliance (Apache-2.0; see NOTICE).
  */
 
@@ -20,19 +20,19 @@ export type SunSpecType =
   | 'float64'
   | 'sunssf'
   | 'string'
-  /** Registers whose meaning nobody needs here. */
+  /** Registers that are not used. */
   | 'pad';
 
 export interface SunSpecPoint {
   readonly name: string;
   readonly type: SunSpecType;
-  /** Registers that it takes. */
+  /** Number of registers. */
   readonly length: number;
-  /** Registers from the first one of its group; of the model, from the first one behind its length. */
+  /** Register offset from the start of its group; in the model, from the first one after its length. */
   readonly offset: number;
-  /** Its power of ten: the name of the point that holds it, or the number itself. */
+  /** Its power of ten: the name of the scale factor point, or the number itself. */
   readonly scale: string | number | undefined;
-  /** Empty where it has none. */
+  /** Empty without a unit. */
   readonly unit: string;
   readonly writable: boolean;
 }
@@ -40,7 +40,7 @@ export interface SunSpecPoint {
 /** Points that repeat as a block. Nested groups follow the points of their group. */
 export interface SunSpecGroup {
   readonly name: string;
-  /** A number, the name of the point of the model that holds it, or null: as many as fit in the length of the model. */
+  /** A number, the name of the count point of the model, or null: as many as fit into the length of the model. */
   readonly count: number | string | null;
   readonly points: readonly SunSpecPoint[];
   readonly groups: readonly SunSpecGroup[];
@@ -71,14 +71,14 @@ const lengths: Readonly<Record<Exclude<SunSpecType, 'string' | 'pad'>, number>> 
   float64: 4,
 };
 
-/** Registers that a type takes; undefined where it is up to the point. */
+/** Number of registers of a type; undefined if it depends on the point. */
 export function lengthOfType(type: SunSpecType): number | undefined {
   return type === 'string' || type === 'pad' ? undefined : lengths[type];
 }
 
 /**
- * Points as text, one or more names with the same type, unit and scale on a line: `A AphA: uint16 A A_SF`. `string16` and
- * `pad3` carry their length; `rw` at the end marks what may be written; `-` stands for no unit.
+ * Points as text, one or more names with the same type, unit and scale per line: `A AphA: uint16 A A_SF`. `string16` and
+ * `pad3` include their length; `rw` at the end marks writable points; `-` means no unit.
  */
 export function defineModel(model: number, name: string, fixed: string, repeated?: string): SunSpecModel {
   const groups =
@@ -111,7 +111,7 @@ function pointsOf(text: string): SunSpecPoint[] {
   return points;
 }
 
-/** The raw value that says "not implemented"; undefined where a type has none. */
+/** The raw value for "not implemented"; undefined if the type has none. */
 export function absentValue(type: SunSpecType): number | undefined {
   return absentValues[type];
 }

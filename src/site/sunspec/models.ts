@@ -1,4 +1,4 @@
-/** The SunSpec models of the package [points §3.4]. A model is a line here and its points in `*-models.ts`. */
+/** The SunSpec models of the package [points §3.4]. A model is one line here, with its points in `*-models.ts`. */
 import { batteryModels } from './battery-models.ts';
 import { commonModels } from './common-models.ts';
 import { derModels } from './der-models.ts';
@@ -19,7 +19,7 @@ export type SunSpecModels = ReadonlyMap<number, SunSpecModel>;
 
 export const packagedModels: SunSpecModels = new Map(models.map((model) => [model.model, model]));
 
-/** Those of the package and those that a site defines, which come before one of the package with the same number. */
+/** Those of the package and those of the site, which override models of the package with the same number. */
 export function modelsWith(own: readonly SunSpecModel[] = []): SunSpecModels {
   return own.length === 0
     ? packagedModels
