@@ -1,5 +1,5 @@
 /**
- * A process call once its route is known ([data-processing §5.1] step 1): what the body selects, exactly, or a refusal before anything
+ * A process call once its route is known ([data-processing §5.1] step 1): resolves the members of the body, or refuses before anything
  * is read or recorded.
  */
 import type { ForecastOptions, ProcessTaskRequest } from '../api/processing.ts';

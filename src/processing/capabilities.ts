@@ -52,7 +52,7 @@ function requestIn(context: CallContext): ProcessTaskRequest {
   return context.body as ProcessTaskRequest;
 }
 
-/** Bindings have ids of at most 100 characters; whatever else was asked for is not repeated. */
+/** Binding ids have at most 100 characters; other values from the caller are not repeated. */
 function resourceId(bindingId: string): string {
   return bindingId.length <= 100 ? `${kind}:${bindingId}` : resource().id;
 }

@@ -1,4 +1,4 @@
-/** Processor health as the application shows it [data-processing §5.2]: all asked at once, always an answer. */
+/** Processor health in the API [data-processing §5.2]: all processors are asked concurrently, and there is always an answer. */
 import { processorsHealthSchemaId } from '../api/processing.ts';
 import type { ProcessorHealthEntry, ProcessorsHealth } from '../api/processing-discovery.ts';
 import type { Clock } from '../base/clock.ts';
@@ -8,7 +8,7 @@ import type { Processor } from './processor/processor.ts';
 
 export interface ProbedProcessor {
   readonly processor: Processor;
-  /** Ids of the commissioned tasks that go there. */
+  /** Ids of the commissioned tasks of this processor. */
   readonly tasks: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * A process call from its route to derived data [data-processing §4.1]. Step 1 is the pipeline's and
- * `resolveCall`'s; the others are the lines of `processTask`. It reads, and writes nothing but audit records and results that are
- * kept: no live state, no history, no command can be reached from here.
+ * A process call from its route to derived data [data-processing §4.1]. Step 1 belongs to the pipeline and
+ * `resolveCall`; the others are the lines of `processTask`. It reads, and writes only audit records and stored
+ * results: live state, history and commands cannot be reached from here.
  */
 import type { CallAudit } from '../api/capability.ts';
 import type { DerivedData, NormalisedFrame } from '../api/processing.ts';
@@ -35,7 +35,7 @@ export interface ProcessParts {
 
 const uuidPattern = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 
-/** Throws the Fault that the caller is to see. */
+/** Throws the Fault for the caller. */
 export async function processTask(call: ProcessCall, parts: ProcessParts, audit: CallAudit): Promise<DerivedData> {
   const { clock } = parts;
   const { route } = call;
@@ -43,11 +43,11 @@ export async function processTask(call: ProcessCall, parts: ProcessParts, audit:
   const spentMs = (): number => clock.monotonicMs() - call.arrivedMonotonicMs;
   const limit = deadline(clock, Math.max(0, route.route.deadline_ms - spentMs()));
   try {
-    // Steps 2 to 8: a complete frame, or every rule that it would break.
+    // Steps 2 to 8: a complete frame, or every violated rule.
     const frame = await completeFrame(call, parts, limit.signal);
     const request = requestOf(call, frame);
     audit.note({ input_digest: request.input_digest });
-    // Steps 9 and 10: untrusted bytes come back, and are accepted whole or not at all.
+    // Steps 9 and 10: untrusted bytes are accepted as a whole or not at all.
     const question = { request, declaration: route.task, route: resultRoute(call) };
     const { callerId } = call;
     const processor = parts.processor(route.processor.id);
@@ -97,7 +97,7 @@ function requestOf(
   };
   return {
     schema: 'svc.data-processing.request.v1',
-    // Correlation on the wire is a UUID; a caller's id that is none stays here.
+    // Correlation on the wire is a UUID; a caller's id in another form is not sent.
     request_id: uuidPattern.test(callerId) ? callerId : newId(),
     submitted_at: formatTimestamp(arrivedWallMs),
     deadline: formatTimestamp(arrivedWallMs + route.route.deadline_ms),
@@ -111,7 +111,7 @@ function resultRoute({ route }: ProcessCall) {
   return { processor: { id, version, contract }, requires_artifact, max_clock_skew_ms };
 }
 
-/** Before a frame leaves the site, and only then: a call that is refused here says so in its terminal record [data-processing §5.3]. */
+/** Before a frame leaves the site, and only then: a call that is refused here has a terminal record with the reason [data-processing §5.3]. */
 async function recordEgress({ route }: ProcessCall, request: NormalisedRequest, audit: CallAudit): Promise<void> {
   if (route.processor.boundary === 'local') return;
   await audit.record(egressAction, {
@@ -122,7 +122,7 @@ async function recordEgress({ route }: ProcessCall, request: NormalisedRequest, 
   });
 }
 
-/** Which rule, check or reason it was: the terminal record names it. */
+/** The rule, check or reason, for the terminal record. */
 function noteRefusal(audit: CallAudit, error: unknown): void {
   if (!(error instanceof Fault)) return;
   audit.note({ status: error.code, ...(error.details !== undefined && { reason: error.details }) });

@@ -1,5 +1,5 @@
 /**
- * Forecasts that run by themselves [data-processing §8]: when, with which request, and the timer. The caller makes the call, which takes
+ * Scheduled forecasts [data-processing §8]: times, requests and the timer. The caller makes the call, which takes
  * the path of every other one.
  */
 import type { ProcessTaskRequest } from '../api/processing.ts';
@@ -19,13 +19,13 @@ export function isScheduled(route: CommissionedRoute): route is CommissionedRout
   return route.route.schedule !== null;
 }
 
-/** The next instant after `nowMs` at which a route is due: `offset_seconds` behind a multiple of `every_seconds` since the epoch. */
+/** The next instant after `nowMs` at which a route is due: `offset_seconds` after a multiple of `every_seconds` since the epoch. */
 export function nextRunMs({ every_seconds, offset_seconds = 0 }: ScheduleSettings, nowMs: number): number {
   const [everyMs, offsetMs] = [every_seconds * 1000, offset_seconds * 1000];
   return (Math.floor((nowMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
 }
 
-/** The request of a run at `nowMs`: its `as_of` is the newest label that is settled. */
+/** The request of a run at `nowMs`: its `as_of` is the newest settled label. */
 export function scheduledRequest({ task, binding, route }: ScheduledRoute, nowMs: number): ProcessTaskRequest {
   const { cadence_seconds: cadence, settle_seconds: settle, horizon_steps: stepsMax } = task.frame;
   const cadenceMs = cadence * 1000;
@@ -41,7 +41,7 @@ export function scheduledRequest({ task, binding, route }: ScheduledRoute, nowMs
   };
 }
 
-/** Less than this before its time, a timer is early; more, and the clock was set back. */
+/** If a timer fires earlier than its time by less than this, it is early; by more, the clock was set back. */
 const earlyMsMax = 1000;
 const half = 0.5;
 const bands = [
@@ -51,7 +51,7 @@ const bands = [
   [0.4, 0.6],
 ] as const;
 
-/** Deciles as far as `max_quantiles` goes: bands from the widest on, and the median where one is left over. */
+/** Deciles up to `max_quantiles`: bands from the widest on, and the median for an odd number. */
 export function usualQuantiles({ output }: TaskDeclaration): readonly number[] {
   const pairs = bands.slice(0, Math.floor(output.max_quantiles / 2));
   const withMedian = output.max_quantiles > 2 * pairs.length;
@@ -62,18 +62,18 @@ export interface ScheduleParts {
   readonly routes: readonly ScheduledRoute[];
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether this process is the one that runs them now. */
+  /** Whether this process runs them now. */
   isOwn(): boolean;
   /** Throws the Fault that a caller would see. */
   call(request: ProcessTaskRequest): Promise<void>;
 }
 
 export interface Schedule extends Timer {
-  /** Runs each route now, in addition to its own times, until cancelled. A failure is logged like that of any other run. */
+  /** Runs each route now, in addition to its schedule, until cancelled. A failure is logged like that of any other run. */
   runNow(): Promise<void>;
 }
 
-/** Runs every route when it is due; one that is still under way then is left out, and said. */
+/** Runs every route when it is due; if its previous run is still in progress, it is skipped and logged. */
 export function runSchedule(parts: ScheduleParts): Schedule {
   const timers = parts.routes.map((route) => new RouteTimer(route, parts));
   return {
@@ -111,7 +111,7 @@ class RouteTimer implements Timer {
     this.#timer = this.#parts.clock.after(dueMs - nowMs, () => {
       if (this.#ended) return;
       const firedMs = this.#parts.clock.wallMs();
-      // A timer may fire a moment early; a run then would ask for the label before.
+      // A timer may fire slightly early; a run would then use the previous label.
       if (firedMs < dueMs && dueMs - firedMs < earlyMsMax) {
         this.#waitUntil(dueMs, firedMs);
         return;

@@ -1,4 +1,4 @@
-/** How many calls of one route may run at once ([data-processing §5.5] `max_concurrency`); the excess is refused at once, never queued. */
+/** Limit of concurrent calls per route ([data-processing §5.5] `max_concurrency`); further calls are refused at once, never queued. */
 import { Fault } from '../base/fault.ts';
 import type { CommissionedRoute } from './commission/commissioned.ts';
 
@@ -6,7 +6,7 @@ import type { CommissionedRoute } from './commission/commissioned.ts';
 const busyRetryMs = 250;
 
 export interface RouteSlots {
-  /** Throws Fault `processor-busy`; what is returned gives the slot back, once. */
+  /** Throws Fault `processor-busy`; the returned function releases the slot, once. */
   take(route: CommissionedRoute): () => void;
 }
 

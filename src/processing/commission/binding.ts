@@ -1,6 +1,6 @@
 /**
- * `bindings/*.yaml` [data-processing §2.1]: what the names of declarations mean at one site. Strict; whether it agrees
- * with site.yaml and with a task is for commissioning to say.
+ * `bindings/*.yaml` [data-processing §2.1]: maps the names of declarations to one site. Strict; commissioning checks whether it
+ * agrees with site.yaml and with a task.
  */
 import Type, { type Static } from 'typebox';
 import { digestSchema, identifierSchema, revisionSchema, sourceRefSchema, unitSchema } from '../../api/processing.ts';
@@ -17,7 +17,7 @@ const pointSchema = strict({
   scale: Type.Number(),
   offset: Type.Number(),
   sign_convention: optional(wordSchema),
-  /** It counts an amount, such as energy: a task that wants the power gets the difference. */
+  /** It counts an amount, such as energy: a task that needs the power gets the difference. */
   counter: optional(Type.Boolean()),
   source_ref: sourceRefSchema,
 });
@@ -39,9 +39,9 @@ const historianDatasetSchema = strict({
 const fileDatasetSchema = strict({
   source: Type.Literal('file'),
   path: Type.String({ minLength: 1, maxLength: 1024 }),
-  /** Where a relative path begins: at this file (the default), or in the data dir, for runs that are written there. */
+  /** Base of a relative path: this file (the default), or the data dir, for runs that are written there. */
   relative_to: optional(words('this_file', 'data_dir')),
-  /** Bytes; a larger file is not read. */
+  /** Maximum size in bytes; a larger file is not read. */
   max_file_bytes: wholeSchema(1, 268_435_456),
   fallback: optional(words('none', 'previous_run', 'persistence_day')),
   fields: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), runFieldSchema),

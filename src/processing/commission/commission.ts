@@ -1,7 +1,7 @@
 /**
  * Commissioning [data-processing §2.3]: declarations, bindings and routes against the site, to routes that can run, or every
- * fault with file and line. It fails closed. Disabled or uncommissioned parts do not exist for callers: their references are not
- * checked, and nobody can call them.
+ * error with file and line. It fails closed. Disabled or uncommissioned parts do not exist for callers: their references are not
+ * checked, and they cannot be called.
  */
 
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';
@@ -31,7 +31,7 @@ export type Commissioning =
   | { readonly ok: false; readonly lines: readonly string[] };
 
 export function commission({ tasks, bindings, routes }: ProcessingConfiguration, site: Site): Commissioning {
-  // A set: two routes through one binding find the same faults in it.
+  // A set: two routes with the same binding report the same errors.
   const lines = new Set<string>();
   checkUnique(tasks, 'task', lines);
   checkUnique(bindings, 'binding', lines);
@@ -131,7 +131,7 @@ function commissionRoute(
   return commissioned;
 }
 
-/** Words, not types: one contract is known today, and the next one must not slip through here. */
+/** Words, not types: one contract is known today, and the next one must not be accepted by accident. */
 function checkContract(spoken: string, needed: string, fault: (reason: string) => void): void {
   if (spoken !== needed) fault(`speaks ${spoken}, and the task needs ${needed}`);
 }

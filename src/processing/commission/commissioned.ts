@@ -15,13 +15,13 @@ export interface RecordedSource {
   readonly sourceRef: string;
   readonly aggregation: Aggregation;
   readonly duplicatePolicy: DuplicatePolicy;
-  /** The recorded number, or of a counter its growth in an hour, times this is in the unit of the task. */
+  /** Factor from the recorded number, or from a counter's hourly growth, to the unit of the task. */
   readonly factor: number;
-  /** It counts an amount; the task wants the power. */
+  /** It counts an amount; the task needs the power. */
   readonly isCounter: boolean;
 }
 
-/** One field of a dataset of runs that were issued by somebody, read from a file at each call. */
+/** One field of a dataset of issued runs, read from a file at each call. */
 export interface RunSource {
   readonly kind: 'runs';
   readonly dataset: string;
@@ -31,7 +31,7 @@ export interface RunSource {
   readonly unit: string;
   readonly sourceRef: string;
   readonly fallback: CovariateFallback;
-  /** The history feature of the same name, which `persistence_day` repeats; null when that fallback is not declared. */
+  /** The history feature of the same name, which `persistence_day` repeats; null without that fallback. */
   readonly recorded: RecordedSource | null;
 }
 
@@ -56,11 +56,11 @@ export interface CommissionedRoute {
   readonly history: readonly BoundInput<RecordedSource | CalendarSource>[];
   readonly future: readonly BoundInput<RunSource | CalendarSource>[];
   readonly place: CalendarPlace;
-  /** False when the frame leaves the site: provenance then carries no source names [data-processing §3.5]. */
+  /** False if the frame leaves the site: provenance then has no source names [data-processing §3.5]. */
   readonly keepsSourceRefs: boolean;
 }
 
-/** Cells of the frame that a request for `horizonSteps` asks for ([processor §6.5], `max_frame_cells`). */
+/** Cells in the frame of a request for `horizonSteps` ([processor §6.5], `max_frame_cells`). */
 export function frameCells(
   { task, history, future }: Pick<CommissionedRoute, 'task' | 'history' | 'future'>,
   horizonSteps: number,

@@ -1,5 +1,5 @@
 /**
- * `<config>/processing/` as a whole [data-processing §2.1]: every file read and checked, then commissioned. All errors are
+ * `<config>/processing/` as a whole [data-processing §2.1]: every file is read and validated, then commissioned. All errors are
  * reported together, with file and line; a start with any of them fails.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -27,7 +27,7 @@ export function readConfiguration(folder: string, dataDir: string, site: Site, k
   return changed.length > 0 ? { ok: false, lines: changed } : commissioned;
 }
 
-/** The declarations of a folder on their own, for a processor that serves them; throws a YamlError with every fault. */
+/** The declarations of a folder without a site, for a processor that serves them; throws a YamlError with every error. */
 export function readTasks(folder: string): ReturnType<typeof readTask>['value'][] {
   const lines: string[] = [];
   const tasks = files(folder, '.', lines).flatMap((name) => read(folder, name, readTask, lines));
@@ -35,7 +35,7 @@ export function readTasks(folder: string): ReturnType<typeof readTask>['value'][
   return tasks.map((task) => task.value);
 }
 
-/** Names of the folder's YAML files, relative to `folder`, in one order on every machine. */
+/** Names of the folder's YAML files, relative to `folder`, in the same order on every machine. */
 function files(folder: string, part: string, lines: string[]): string[] {
   let names: string[];
   try {
@@ -71,7 +71,7 @@ type Text = { readonly ok: true; readonly text: string } | { readonly ok: false;
 function textOf(path: string): Text {
   const { file_bytes: bytesMax } = configurationLimits;
   try {
-    // Looked at first: a file that is far too large is not read at all.
+    // The size first: a file that is far too large is not read.
     if (statSync(path).size > bytesMax) return { ok: false, reason: `is larger than ${bytesMax} bytes` };
     return { ok: true, text: readFileSync(path, 'utf8') };
   } catch {

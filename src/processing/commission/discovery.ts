@@ -1,4 +1,4 @@
-/** The discovery entry of a commissioned route [data-processing §5.2]: every listed member, no observation. */
+/** The discovery entry of a commissioned route [data-processing §5.2]: every listed member, no measurement. */
 import type { TaskDiscoveryEntry } from '../../api/processing-discovery.ts';
 import type { TaskInput } from '../../contract/task/declaration.ts';
 import type { CommissionedRoute } from './commissioned.ts';

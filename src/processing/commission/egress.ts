@@ -1,6 +1,6 @@
 /**
- * Where data may go [processor §6.3]: a local endpoint is loopback, over http or https; a remote one is https,
- * and task, binding and route must each have approved it.
+ * Allowed destinations of data [processor §6.3]: a local endpoint is loopback, over http or https; a remote one is https,
+ * and must be approved in task, binding and route.
  */
 import { isLoopbackHost } from '../../egress/pinned-address.ts';
 import { hasTransport } from '../processor/transport/index.ts';
@@ -23,7 +23,7 @@ export interface EgressApprovals {
   readonly route: boolean;
 }
 
-/** The approvals that are missing before data may go to a processor of this boundary. */
+/** The missing approvals for a processor with this boundary. */
 export function missingApprovals(boundary: ProcessorSettings['boundary'], approvals: EgressApprovals): string[] {
   if (boundary === 'local') return [];
   return [

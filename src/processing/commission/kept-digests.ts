@@ -1,6 +1,6 @@
 /**
  * The digests of declarations in one small file of the data directory: `{"schema", "digests": {"<id> <revision>":
- * "sha256:…"}}`, replaced whole by a rename, so that a crash leaves the old or the new one.
+ * "sha256:…"}}`, replaced atomically by a rename, so that a crash leaves the old or the new one.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,7 +15,7 @@ import type { KeptDigests } from './revision.ts';
 const schemaId = 'svc.data-processing-task-digests.v1';
 const decode = decoder(strict({ schema: Type.Literal(schemaId), digests: Type.Record(Type.String(), digestSchema) }));
 
-/** A file that is there and cannot be trusted stops the start: forgetting would let a revision change unseen. */
+/** An existing but invalid file stops the start: otherwise a revision could change undetected. */
 export function keptDigestsFile(path: string): KeptDigests {
   return {
     read() {

@@ -1,6 +1,6 @@
 /**
  * The references of one task through one binding to the site ([data-processing §2.3]: commissioning fails closed). Unit, scale, offset,
- * kind and sign convention must be exactly those of site.yaml. Only from there to the unit of the task is anything converted:
+ * kind and sign convention must be exactly those of site.yaml. Values are only converted from there to the unit of the task:
  * within one kind of unit, and from a counter to its power.
  */
 import { dirname, resolve } from 'node:path';
@@ -15,7 +15,7 @@ import type { BoundInput, CalendarSource, RecordedSource, RunSource } from './co
 export interface PlacedBinding extends Placed<Binding> {
   /** Full path of the file, from which its own paths are relative. */
   readonly path: string;
-  /** Where the service keeps its files. */
+  /** Folder of the service's files. */
   readonly dataDir: string;
 }
 
@@ -23,7 +23,7 @@ export interface ResolveContext {
   readonly task: Placed<TaskDeclaration>;
   readonly binding: PlacedBinding;
   readonly site: Site;
-  /** True when history comes from an adapter that can only answer `last` and `reject`. */
+  /** True if history comes from an adapter that supports only `last` and `reject`. */
   readonly lastOnly: boolean;
   fault(line: string): void;
 }
@@ -56,7 +56,7 @@ function futureSource(
 ): RunSource | CalendarSource | null {
   const { source } = input;
   if (source.kind === 'calendar') return calendarSource(input, source.transform, path, context);
-  // A measurement here was refused when the declaration was read.
+  // A measurement here was refused when the declaration was parsed.
   if (source.kind === 'measurement') return null;
   return runSource(input, source, path, history, context);
 }
@@ -98,7 +98,7 @@ function historySource(
   };
 }
 
-/** From the unit of the record to that of the task: the same, another one of its kind, or the power of a counter. */
+/** The conversion from the record's unit to the task's: none, within one dimension, or from a counter to its power. */
 function conversionOf(
   input: TaskInput,
   { unit, counter }: RecordedField,
@@ -114,7 +114,7 @@ function conversionOf(
   return { factor: 1, isCounter: false };
 }
 
-/** A recorded point as the binding describes it, and where it does. */
+/** A recorded point in the binding, and its position there. */
 interface DescribedPoint {
   readonly field: RecordedField;
   readonly scale: number;
@@ -167,7 +167,7 @@ function recordedField(
 
 type Compared = string | number | undefined;
 
-/** The point of site.yaml, or null; every member that differs is a fault of its own. */
+/** The point of site.yaml, or null; every differing member is a separate error. */
 function sitePoint(described: DescribedPoint, { site, binding, fault }: ResolveContext): SitePoint | null {
   const { field, path } = described;
   const named = site.points.filter((point) => point.instance === field.instance && point.id === field.point);
@@ -194,7 +194,7 @@ function calendarSource(
   path: string,
   { task, site, fault }: ResolveContext,
 ): CalendarSource | null {
-  // Reading the declaration refused unknown names.
+  // Parsing the declaration refused unknown names.
   if (!isCalendarTransform(name)) return null;
   const transform = calendarTransforms[name];
   if (input.unit !== transform.unit) fault(task.at(`${path}/unit`, `${name} has unit ${transform.unit}`));
@@ -254,7 +254,7 @@ function checkUnit(input: TaskInput, unit: string, path: string, { task, binding
     fault(task.at(`${path}/unit`, `is ${shown(input.unit)} here and ${unit} in ${nameOf(binding)}`));
 }
 
-/** Only the target has a sign convention of its own; its history must be told in that very convention. */
+/** Only the target has a sign convention; its history must use the same one. */
 function checkSign(
   input: TaskInput,
   point: DescribedPoint,

@@ -1,16 +1,16 @@
 /**
- * A revision means one content for ever [data-processing §2.3]: the digest of every declaration that
- * a start has seen is kept, and the same revision with changed content stops the next start.
+ * A revision always means the same content [data-processing §2.3]: the digest of every declaration at
+ * a start is stored, and a changed content under the same revision stops the next start.
  */
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { sha256Hex } from '../../base/digest.ts';
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';
 import type { Placed } from '../../contract/task/read.ts';
 
-/** Where digests outlive the process. Keys are `<id> <revision>`. */
+/** Persistent digests. Keys are `<id> <revision>`. */
 export interface KeptDigests {
   read(): ReadonlyMap<string, string>;
-  /** Replaces what is kept, durably, before it returns. */
+  /** Replaces the stored digests; durable when it returns. */
   write(digests: ReadonlyMap<string, string>): void;
 }
 
@@ -19,7 +19,7 @@ function declarationDigest(task: TaskDeclaration): string {
   return `sha256:${sha256Hex(canonicalJson(task))}`;
 }
 
-/** The faults, as `file:line: reason`; when there are none, the digests of new revisions are kept. */
+/** The errors, as `file:line: reason`; without errors, the digests of new revisions are stored. */
 export function holdRevisions(tasks: readonly Placed<TaskDeclaration>[], kept: KeptDigests): string[] {
   const before = kept.read();
   const after = new Map(before);

@@ -1,6 +1,6 @@
 /**
  * `routes.yaml` [data-processing §2.4]: the processors, which task
- * and binding go to which of them with which limits, and where history is read.
+ * and binding is sent to which of them with which limits, and the source of history.
  */
 import Type, { type Static } from 'typebox';
 import { forecastContractId, identifierSchema, revisionSchema, wireLimits } from '../../api/processing.ts';
@@ -10,9 +10,9 @@ import { notFinite, parseYaml, YamlError } from '../../base/yaml.ts';
 import { environmentNameSchema, optional, wholeSchema, words } from '../../contract/lexical.ts';
 import type { Placed } from '../../contract/task/read.ts';
 
-/** Most bytes that any key of this file may allow for one message. */
+/** Maximum bytes that any member of this file may allow for one message. */
 const messageBytesMax = 268_435_456;
-/** Ten minutes: nobody waits longer for a frame or an answer. */
+/** Ten minutes: no frame or answer takes longer. */
 const waitMsMax = 600_000;
 const endpointSchema = Type.String({ minLength: 1, maxLength: 2048 });
 
@@ -32,7 +32,7 @@ const processorSchema = strict({
   max_clock_skew_ms: optional(wholeSchema(0, waitMsMax)),
 });
 const revisionedSchema = strict({ id: identifierSchema, revision: revisionSchema });
-/** A day: what runs less often is not a forecast of the next one. */
+/** A day: a forecast that is issued less often is not one of the next day. */
 const scheduleSecondsMax = 86_400;
 const scheduleSchema = strict({
   every_seconds: wholeSchema(1, scheduleSecondsMax),
@@ -90,7 +90,7 @@ export type ScheduleSettings = Static<typeof scheduleSchema>;
 
 /** A route with every default filled in; `confirmation` depends on the processor's boundary. */
 export type RouteSettings = Required<Omit<RouteText, 'schedule'>> & {
-  /** Null: it runs only when somebody asks. */
+  /** Null: it runs only on request. */
   readonly schedule: ScheduleSettings | null;
 };
 

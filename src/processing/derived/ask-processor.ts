@@ -1,6 +1,6 @@
 /**
- * Steps 9 and 10 of [data-processing §4.1]: call the processor with one complete frame, judge what comes back, stamp what passes. Each way
- * in which that can end is a value; `refusalOf` is the refusal that the caller of the application route gets.
+ * Steps 9 and 10 of [data-processing §4.1]: call the processor with one complete frame, validate its answer, stamp a valid one. Each outcome
+ * is a value; `refusalOf` is the refusal for the caller of the application route.
  */
 import type { DerivedData } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -32,7 +32,7 @@ export async function askProcessor(
 ): Promise<Processed> {
   const answer = await processor.process(question.request, signal, leaving);
   if (answer.outcome !== 'answered') return answer;
-  // The answer and the timer may come in one turn: after the deadline nothing is accepted.
+  // The answer and the timer may come in one turn: after the deadline no answer is accepted.
   if (timeIsUp(signal)) return { outcome: 'timeout' };
   const acceptedAtMs = clock.wallMs();
   const verdict = validateResult(answer.message, { ...question, nowMs: acceptedAtMs });
@@ -48,7 +48,7 @@ export async function askProcessor(
   return { outcome: 'derived', derived };
 }
 
-/** The application's answer [data-processing §5.4]; no text of a processor is in it, only codes. */
+/** The application's answer [data-processing §5.4]: codes only, never text of a processor. */
 export function refusalOf(ended: Unprocessed): Fault {
   switch (ended.outcome) {
     case 'rejected': {

@@ -9,16 +9,16 @@ import {
 import { formatTimestamp } from '../../base/timestamp.ts';
 
 export interface Acceptance {
-  /** Fresh, of this result. */
+  /** New, of this result. */
   readonly resultId: string;
-  /** The caller's `x-request-id`, which the processor may never have seen. */
+  /** The caller's `x-request-id`, which is not sent to the processor. */
   readonly requestId: string;
   readonly acceptedAtMs: number;
   /** Of the frame that the service assembled. */
   readonly quality: AggregateQuality;
 }
 
-/** Only of a result that `validateResult` accepted. */
+/** Only for a result that `validateResult` accepted. */
 export function stampDerivedData(result: ProducedResult | FallbackResult, acceptance: Acceptance): DerivedData {
   const { quality } = acceptance;
   return {

@@ -1,5 +1,5 @@
 /**
- * Alignment of what was read with what the task declares ([data-processing §4.1] step 7): declared order, ranges of cells, then the
+ * Alignment of the readings with the task's declaration ([data-processing §4.1] step 7): declared order, ranges of cells, then the
  * missing-data policy. The observed cells are kept beside the filled ones, because a filled cell does not close a gap.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Frame assembly [data-processing §4.1]: steps 2 to 8 as the lines of one function. It reads; it writes
- * nothing anywhere. Out comes a complete frame, or every rule of the task's policy that the data breaks.
+ * Frame assembly [data-processing §4.1]: steps 2 to 8 in one function. It only
+ * reads. The result is a complete frame, or every rule of the task's policy that the data violates.
  */
 import type { NormalisedFrame } from '../../api/processing.ts';
 import type { Log } from '../../base/log.ts';

@@ -1,4 +1,4 @@
-/** Calendar features, made locally from the labels alone ([data-processing §4.9] step 6). Their watermark is the data cut itself. */
+/** Calendar features, computed from the labels alone ([data-processing §4.9] step 6). Their watermark is the data cut itself. */
 
 import type { CalendarTransform } from '../../contract/calendar.ts';
 import { calendarTransforms } from '../../contract/calendar.ts';

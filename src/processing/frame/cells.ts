@@ -1,7 +1,7 @@
 /**
- * One feature on its grid while a frame is built: numbers, NaN where there is none, and a mark a cell that says why the
- * number may be believed [data-processing §3.3]. Loops count, here and beside: a frame has tens of thousands of
- * cells, and an iterator costs ten times as much for each of them.
+ * One feature on its grid during assembly: numbers, NaN for none, and a quality per cell
+ * [data-processing §3.3]. Loops use indices, here and in neighbouring files: a frame has tens of thousands of
+ * cells, and an iterator costs ten times as much per cell.
  */
 
 /** In the order of their codes. */
@@ -56,7 +56,7 @@ export function countMarks(cells: Cells, code: MarkCode): number {
   return count;
 }
 
-/** As the wire writes it: a missing value is null, never 0. */
+/** The wire form: a missing value is null, never 0. */
 export function wireValues({ values }: Cells): (number | null)[] {
   const wire: (number | null)[] = [];
   for (let index = 0; index < values.length; index++) {

@@ -1,6 +1,6 @@
 /**
  * Future covariates [data-processing §4.8]: per dataset one run for all its features, or the
- * fallback that the binding declares, or a reason why there is none.
+ * declared fallback of the binding, or a reason for the refusal.
  */
 import { formatTimestamp } from '../../base/timestamp.ts';
 import type { WindowAnswer } from '../../historian/historian.ts';
@@ -36,7 +36,7 @@ export async function readCovariates(
   return features;
 }
 
-/** A run in another unit is a broken source: nothing is converted at request time [data-processing §1.1]. */
+/** A run in another unit is a broken source: values are not converted at request time [data-processing §1.1]. */
 function checkUnits(runs: readonly CovariateRun[], group: readonly RunInput[], dataset: string): void {
   for (const { source } of group)
     for (const [index, run] of runs.entries()) {
@@ -74,7 +74,7 @@ function featureOf(
 
 function fromRun(plan: FramePlan, { input, source }: RunInput, { run, newest }: RunChoice & { kind: 'run' }): Feature {
   const place = { segment: 'future_covariates', input, grid: plan.future } as const;
-  // The binding calls an older run a fallback: then its values are labelled as what they are.
+  // The binding declares an older run as a fallback: its values are labelled as such.
   const degraded = source.fallback === 'previous_run' && !newest;
   const ageSeconds = (plan.asOfMs - run.issuedMs) / 1000;
   const { max_issue_age_seconds: ageMax } = plan.route.task.quality;

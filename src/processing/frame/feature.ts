@@ -1,4 +1,4 @@
-/** One feature of a frame on its way: what was read, where it came from, and which rules the reading broke. */
+/** One feature of a frame during assembly: its readings, their source, and the violated rules. */
 import type { TaskInput } from '../../contract/task/declaration.ts';
 import type { Cells } from './cells.ts';
 import { type Grid, label } from './grid.ts';
@@ -14,7 +14,7 @@ export interface Feature {
   readonly cells: Cells;
   readonly sourceKind: SourceKind;
   readonly sourceRef: string;
-  /** Time of the data cut; null when nothing at all was observed. */
+  /** Time of the data cut; null without any observation. */
   readonly watermarkMs: number | null;
   /** Of covariate runs only. */
   readonly issuedMs: number | null;

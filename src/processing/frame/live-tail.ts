@@ -47,7 +47,7 @@ function replaceTail(feature: Feature, sample: LiveSample): Feature {
   const cells = copyOf(feature.cells);
   const tail = cells.values.length - 1;
   setCell(cells, tail, sample.value, sample.uncertain ? mark.uncertain : mark.good);
-  // Only the tail is there: then nothing of the feature came from the store.
+  // Only the live sample is there: no part of the feature comes from the store.
   const alone = countMarks(cells, mark.missing) === tail;
   return {
     ...feature,
@@ -57,7 +57,7 @@ function replaceTail(feature: Feature, sample: LiveSample): Feature {
   };
 }
 
-/** The points whose live samples calls of these routes may use, each once. */
+/** The points whose live samples calls of these routes may use, without duplicates. */
 export function watchedPoints(routes: readonly CommissionedRoute[]): readonly WatchedPoint[] {
   const found = new Map<string, WatchedPoint>();
   for (const { task, history } of routes) {

@@ -1,5 +1,5 @@
 /**
- * The scope of one request, before anything is read or recorded ([data-processing §4.1] step 2): whether it may ask at all, its
+ * The scope of one request, before anything is read or recorded ([data-processing §4.1] step 2): permission, its
  * exact grids, and the size of its frame.
  */
 import type { ForecastOptions } from '../../api/processing.ts';
@@ -15,7 +15,7 @@ export interface FramePlan {
   readonly cadenceSeconds: number;
   readonly history: Grid;
   readonly future: Grid;
-  /** Rules that the cutoff itself breaks. */
+  /** Rules that the cutoff itself violates. */
   readonly reasons: readonly Reason[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * The task's quality policy over an aligned frame [data-processing §4.6], [data-processing §5.4]: every rule that is broken,
+ * The task's quality policy over an aligned frame [data-processing §4.6], [data-processing §5.4]: every violated rule,
  * with its feature, its figures and its labels.
  */
 import type { AlignedFeature } from './align.ts';
@@ -24,7 +24,7 @@ export function brokenRules(plan: FramePlan, features: readonly AlignedFeature[]
 
 const unavailableRule = { history: 'history_unavailable', future_covariates: 'covariate_unavailable' } as const;
 
-/** Nothing observed at all leaves no data cut to name; and under `missing_policy: reject` no cell may be missing. */
+/** Without any observation there is no data cut; and under `missing_policy: reject` no cell may be missing. */
 function unavailableReasons(plan: FramePlan, feature: AlignedFeature): Reason[] {
   const rule = unavailableRule[feature.segment];
   if (feature.reasons.some((reason) => reason.rule === rule)) return [];
@@ -42,7 +42,7 @@ function gapReasons(plan: FramePlan, feature: AlignedFeature): Reason[] {
   return gap.seconds > limit ? [featureReason(feature, 'max_gap_seconds', gap.seconds, limit, gap.missing)] : [];
 }
 
-/** Recorded values must be recent, also where they stand in for a covariate; runs have their own age. */
+/** Recorded values must be recent, also as a fallback for a covariate; runs have their own age. */
 function ageReasons(plan: FramePlan, feature: Feature): Reason[] {
   if (feature.watermarkMs === null || feature.sourceKind === 'calendar' || feature.sourceKind === 'covariate')
     return [];

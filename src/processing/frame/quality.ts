@@ -10,7 +10,7 @@ export interface ObservedSpan {
 /** The longest distance between neighbouring observations of one feature. */
 export interface Gap {
   readonly seconds: number;
-  /** The cells without an observation that make it; null when it is one cadence, which is not a gap. */
+  /** The cells without an observation in that gap; null if the distance is one cadence, which is not a gap. */
   readonly missing: ObservedSpan | null;
 }
 
@@ -51,7 +51,7 @@ export function substitutedSamples(features: readonly Cells[]): number {
   return features.reduce((sum, cells) => sum + countMarks(cells, mark.substituted), 0);
 }
 
-/** From the first missing cell to the last; null when none is missing. */
+/** From the first missing cell to the last; null if none is missing. */
 export function missingSpan(cells: Cells): ObservedSpan | null {
   const first = cells.marks.indexOf(mark.missing);
   return first < 0 ? null : { first, last: cells.marks.lastIndexOf(mark.missing) };

@@ -1,4 +1,4 @@
-/** Why a frame was refused, by the names of [data-processing §5.4]: rule, place and figures, so that an engineer can go and look. */
+/** Why a frame was refused, by the names of [data-processing §5.4]: rule, feature and figures, for diagnosis. */
 import { Fault } from '../../base/fault.ts';
 
 export type ReasonRule =
@@ -18,17 +18,17 @@ export type SegmentName = 'history' | 'future_covariates';
 
 export interface Reason {
   readonly rule: ReasonRule;
-  /** Null where the rule is about the whole frame. */
+  /** Null for a rule about the whole frame. */
   readonly segment: SegmentName | null;
   readonly feature: string | null;
-  /** In the unit of the rule's name; an instant as a timestamp. Null when there is no figure. */
+  /** In the unit of the rule's name; an instant as a timestamp. Null without a figure. */
   readonly observed: number | string | null;
   readonly limit: number | string | null;
   readonly first_label?: string;
   readonly last_label?: string;
 }
 
-/** The 422 that carries every broken rule. */
+/** The 422 with every violated rule. */
 export function qualityRefusal(reasons: readonly Reason[]): Fault {
   const rules = [...new Set(reasons.map((reason) => reason.rule))].join(', ');
   return new Fault('input-quality-rejected', `the input does not meet the task's policy: ${rules}`, {

@@ -1,5 +1,5 @@
 /**
- * Recorded features [data-processing §4.2]: the windows of one request, read in one snapshot, and what the answers say
+ * Recorded features [data-processing §4.2]: the windows of one request, read in one snapshot, and their findings
  * about duplicates, clocks and ranges.
  */
 import { formatTimestamp } from '../../base/timestamp.ts';
@@ -18,7 +18,7 @@ const daySeconds = 86_400;
 
 export interface RecordedFeatures {
   readonly history: readonly Feature[];
-  /** The last whole day before the cutoff, by future feature that may fall back on it (`persistence_day`). */
+  /** The last whole day before the cutoff, by future feature with the fallback `persistence_day`. */
   readonly lastDay: ReadonlyMap<string, WindowAnswer>;
 }
 
@@ -98,7 +98,7 @@ function cellsOf(answer: WindowAnswer): Cells {
   return cells;
 }
 
-/** The quality rules that the rows of a window violate, whatever the cells hold. */
+/** The quality rules that the rows of a window violate, independent of the cells. */
 function windowReasons(
   place: { readonly segment: SegmentName; readonly input: Feature['input']; readonly grid: Grid },
   source: RecordedSource,
@@ -120,7 +120,7 @@ function windowReasons(
   return reasons;
 }
 
-/** With the labels in whose intervals the rows lie. */
+/** With the labels of the intervals that contain the rows. */
 function labelled({ grid }: { readonly grid: Grid }, reason: Reason, span: InstantSpan | null): Reason {
   if (span === null) return reason;
   return { ...reason, first_label: gridLabel(grid, span.firstMs), last_label: gridLabel(grid, span.lastMs) };
@@ -128,7 +128,7 @@ function labelled({ grid }: { readonly grid: Grid }, reason: Reason, span: Insta
 
 /**
  * `persistence_day` [data-processing §4.8]: each future label takes the recorded value of the same time of day in the 24 hours
- * that end at the cutoff. Filled cells are substituted, and their provenance is that of the record.
+ * that end at the cutoff. Filled cells are substituted, with the provenance of the record.
  */
 export function persistedDay(
   plan: FramePlan,

@@ -1,6 +1,6 @@
 /**
  * Fills missing cells by the task's declared method [data-processing §4.4]: a run of missing cells longer than
- * `max_cells` is left as it is, a filled cell is labelled, and only observed cells are ever read.
+ * `max_cells` is not filled, a filled cell is labelled, and only observed cells are read.
  */
 
 import type { MissingRun, Observed } from '../../contract/missing.ts';
@@ -32,7 +32,7 @@ export function substitute(cells: Cells, { substitution, cadenceSeconds, range, 
     if (substitution.max_cells !== null && run.last - run.first + 1 > substitution.max_cells) continue;
     for (let index = run.first; index <= run.last; index++) {
       const value = valueFor(index, run, observed);
-      // A method may leave the declared range (a line between integers); such a value is no better than none.
+      // A method may produce a value outside the declared range (a line between integers): it is discarded.
       if (Number.isFinite(value) && inRange(value, range)) setCell(filled, index, value, mark.substituted);
     }
   }

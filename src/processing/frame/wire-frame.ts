@@ -1,4 +1,4 @@
-/** An aligned frame that meets its policy, in the words of the wire [data-processing §3.1]. */
+/** An aligned frame that meets its policy, in wire form [data-processing §3.1]. */
 import {
   type AggregateQuality,
   frameSchemaId,
@@ -21,7 +21,7 @@ export function wireFrame(plan: FramePlan, features: readonly AlignedFeature[]):
     as_of: formatTimestamp(plan.asOfMs),
     cadence_seconds: plan.cadenceSeconds,
     history: segmentOf(plan.history, history),
-    // Omitted, not empty, when the task declares nothing known ahead of time.
+    // Omitted, not empty, if the task declares no future features.
     ...(future.length === 0 ? {} : { future_covariates: segmentOf(plan.future, future) }),
     static_features: {},
     quality: qualityOf(plan, features),

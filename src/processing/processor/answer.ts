@@ -1,6 +1,6 @@
 /**
- * An HTTP answer of a processor to what it means [processor §5], [processor §6.1]: a message to judge, a typed refusal, an
- * unavailability, or an answer that is none. Of an error only its code, status and advice are kept, never its text.
+ * Classifies an HTTP answer of a processor [processor §5], [processor §6.1]: a message to validate, a typed refusal, an
+ * unavailability, or an invalid answer. Of an error only its code, status and advice are used, never its text.
  */
 import { processorErrorSchema, processorHealthSchema } from '../../api/processing.ts';
 import { rejection } from '../../contract/validate/rejection.ts';
@@ -14,7 +14,7 @@ import { type ProcessorAnswer, type ProcessorCondition, unavailable } from './pr
 const errorShape = shape(processorErrorSchema);
 const healthShape = shape(processorHealthSchema);
 
-/** [processor §5]: the category that each status has. */
+/** [processor §5]: the category of each status. */
 const categories: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'authorization',
@@ -29,12 +29,12 @@ const categories: Readonly<Record<number, string>> = {
   504: 'timeout',
 };
 
-/** With these a proxy says that it did not reach the processor, unless an envelope of the processor's comes with them. */
+/** From a proxy that could not reach the processor, unless the body is an envelope of the processor. */
 const proxyStatuses: readonly number[] = [502, 503, 504];
 /** Counts as a transport failure. */
 export const proxyError = 'PROXY_ERROR';
 
-/** Null when the head promises a message; otherwise the answer, whatever the body holds. */
+/** Null if the head announces a message; otherwise the final answer, whatever the body. */
 function refusedHead(head: AnswerHead): ProcessorAnswer | null {
   const known = head.status === 200 || categories[head.status] !== undefined || proxyStatuses.includes(head.status);
   if (!known) return rejected('http_status');
@@ -44,7 +44,7 @@ function refusedHead(head: AnswerHead): ProcessorAnswer | null {
   return head.status === 200 ? rejected(plain ? 'media_type' : 'content_encoding') : untypedError(head.status);
 }
 
-/** An answer refused by its head is not read; of an error, the status counts and a long text is not read. */
+/** An answer rejected by its head is not read; for an error, the status counts and a long body is not read. */
 export function wantedOf(head: AnswerHead, maxResponseBytes: number): Wanted {
   if (refusedHead(head) !== null) return { maxBytes: 0, longer: 'unread' };
   if (head.status !== 200) return { maxBytes: processorLimits.smallAnswerBytes, longer: 'unread' };
@@ -69,13 +69,13 @@ function readError(status: number, message: unknown, requestId: string): Process
   if (!ours || category !== categories[status]) return untypedError(status);
   if (status === 504) return { outcome: 'timeout' };
   if (status === 429 || status >= 500) {
-    // [processor §5]: capacity is always worth a retry; of the others the processor says.
+    // [processor §5]: capacity errors are always retryable; for others the processor decides.
     return unavailable(code, { retryable: retryable || status === 429, retryAfterSeconds: adviceOf(details) });
   }
   return { outcome: 'refused', status, code };
 }
 
-/** An error without a readable envelope: its status is believed as far as it says that no answer will come. */
+/** An error without a readable envelope: only its status is used. */
 function untypedError(status: number): ProcessorAnswer {
   if (proxyStatuses.includes(status)) return unavailable(proxyError);
   if (status === 429) return unavailable('PROCESSOR_BUSY');
@@ -95,7 +95,7 @@ function rejected(check: 'http_status' | 'media_type' | 'content_encoding' | 'er
 
 const healthWords = { ok: 'healthy', degraded: 'degraded', unavailable: 'unavailable' } as const;
 
-/** The answer of `GET /v1/health`; one that tells another identity would have all its results rejected. */
+/** The answer of `GET /v1/health`; with another identity, all results would be rejected. */
 export function readHealth(
   answer: HttpAnswer,
   expected: { readonly id: string; readonly version: string; readonly contract: string },

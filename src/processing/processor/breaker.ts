@@ -1,6 +1,6 @@
 /**
- * A processor's breaker [processor §6.2]: consecutive transport failures open it, and after a while one call may
- * try again. It is its own forty lines because it runs on the clock of the house and refuses at once while a trial runs.
+ * A processor's circuit breaker [processor §6.2]: consecutive transport failures open it, and after a while one call may
+ * try again. Implemented here because it uses the house's clock and refuses at once while a trial runs.
  */
 import type { Clock } from '../../base/clock.ts';
 import { processorLimits } from './limits.ts';
@@ -18,7 +18,7 @@ export class Breaker {
     this.#clock = clock;
   }
 
-  /** True while calls are refused without asking the processor. */
+  /** True while calls are refused without contacting the processor. */
   get open(): boolean {
     return this.#openedAtMs !== null && this.#remainingMs() > 0;
   }
@@ -46,7 +46,7 @@ export class Breaker {
       this.#openedAtMs = this.#clock.monotonicMs();
   }
 
-  /** A call that ended for reasons of its own says nothing about the processor. */
+  /** A call that ended for its own reasons does not count. */
   abandon(): void {
     this.#trial = false;
   }

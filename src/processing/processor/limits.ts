@@ -1,4 +1,4 @@
-/** Limits of the processor wire [processor §6.5], [processor §6.2]; those of one processor stand in its route. */
+/** Limits of the processor wire [processor §6.5], [processor §6.2]; those of one processor are in its route. */
 
 export const processorLimits = {
   /** Consecutive transport failures that open a processor's breaker. */
@@ -7,6 +7,6 @@ export const processorLimits = {
   breakerOpenMs: 10_000,
   /** Body of an error envelope or of a health answer; longer ones are not read. */
   smallAnswerBytes: 65_536,
-  /** Advice to retry later than this is cut to it: a day. */
+  /** Maximum retry advice; later ones are reduced to it: a day. */
   retryAfterSecondsMax: 86_400,
 } as const;

@@ -1,4 +1,4 @@
-/** A processor whose calls are counted and timed [platform §4.2]; what it answers is passed on untouched. */
+/** A processor whose calls are counted and timed [platform §4.2]; its answers pass unchanged. */
 import type { Clock } from '../../base/clock.ts';
 import { countDurations, type DurationCounts } from '../../base/duration-counts.ts';
 import type { Processor } from './processor.ts';
@@ -6,7 +6,7 @@ import type { ReachedProcessor } from './transport/transport.ts';
 
 export interface ProcessorMeasures {
   readonly processorId: string;
-  /** By how they ended, as `ProcessorAnswer` has it; `failed` for a call that broke off. */
+  /** By outcome, as in `ProcessorAnswer`; `failed` for a call that was cancelled. */
   readonly calls: Readonly<Record<string, number>>;
   readonly durations: DurationCounts;
   readonly breakerOpen: boolean;

@@ -3,7 +3,7 @@ import type { CommissionedRoute, RecordedSource } from '../commission/commission
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
 import { inTaskUnit, recordedWindow } from '../source/recorded-window.ts';
 
-/** Labels of one window: as many as a frame may have. */
+/** Labels per window: the maximum of a frame. */
 const labelsPerWindow = 20_000;
 
 /** The recorded value of a label; NaN without one. */

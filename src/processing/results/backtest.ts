@@ -1,6 +1,6 @@
 /**
- * A task over recorded history [data-processing §8]: at each instant the frame as it was known then, through the processor like a live call,
- * scored against what is recorded now. Nothing is kept.
+ * A task over recorded history [data-processing §8]: for each instant the frame as known then, through the processor like a live call,
+ * scored against the current record. No result is stored.
  */
 import type { CallAudit } from '../../api/capability.ts';
 import type { ForecastOptions, NormalisedFrame, ProcessTaskRequest } from '../../api/processing.ts';
@@ -39,21 +39,21 @@ export interface BacktestParts {
   readonly log: Log;
   readonly audit: CallAudit;
   readonly onResult: (result: NewResult, frame: NormalisedFrame) => void;
-  /** Calls made so far, of all. */
+  /** Calls made so far, and their total. */
   readonly onProgress: (done: number, all: number) => void;
 }
 
 export interface BacktestReport {
   readonly groups: readonly ScoreGroup[];
-  /** Calls that gave nothing to score, by what they were refused with. */
+  /** Calls without a result, by code of the refusal. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Labels from the first target to the last one that has passed. */
+  /** Labels from the first target to the last past one. */
   readonly firstMs: number;
   readonly lastMs: number;
   readonly actualAt: ActualAt;
 }
 
-/** From `fromMs` on, before `toMs`, in milliseconds. Throws Fault `invalid-input` where they do not fit the task, or are too many. */
+/** From `fromMs` on, before `toMs`, in milliseconds. Throws Fault `invalid-input` if they do not fit the task, or are too many. */
 export function cutoffsOf(
   { task: { frame } }: Pick<CommissionedRoute, 'task'>,
   { fromMs, toMs, everyMs }: { readonly fromMs: number; readonly toMs: number; readonly everyMs: number },
@@ -100,7 +100,7 @@ export async function backtest(question: BacktestQuestion, parts: BacktestParts)
   return { groups: await inTurns(clock, board.groups()), refused, firstMs, lastMs, actualAt };
 }
 
-/** One call, as it would have been made when its newest label had settled. */
+/** One call, at the time when its newest label had settled. */
 async function askAt(
   asOfMs: number,
   { route, options }: BacktestQuestion,
@@ -128,7 +128,7 @@ async function askAt(
       live: () => noLiveState,
       processor: () => processor,
       keep(own, frame, digest, processed) {
-        // As if it had been kept then: all of its targets lay ahead.
+        // As if it had been stored then: all of its targets were in the future.
         result = newResultOf(own, frame, digest, processed, asOfMs);
         if (result !== null) onResult(result, frame);
         return Promise.resolve(null);

@@ -1,4 +1,4 @@
-/** The handlers for kept results and their scores [data-processing §8]. */
+/** The handlers for stored results and their scores [data-processing §8]. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer, BoundCapability, CallContext } from '../../api/capability.ts';
 import { dataProcessing } from '../../api/processing-capabilities.ts';
@@ -116,7 +116,7 @@ async function read({ params, query }: CallContext, parts: ResultParts, signal: 
     throw new Fault('invalid-input', 'before asks for recorded values; give include=actuals with it');
   }
   const route = routeOf(parts.routes, found.kind.taskId, found.kind.bindingId);
-  // Another revision may have another grid or unit: what is read now would be no actual of it.
+  // Another revision may have another grid or unit: current values would not be its actuals.
   if (!isDeepStrictEqual(kindOf(route), found.kind))
     throw new Fault(
       'task-not-commissioned',
@@ -180,7 +180,7 @@ async function scored({ query }: CallContext, parts: ResultParts, signal: AbortS
   };
 }
 
-/** Of the targets in the span; what lies ahead is not recorded yet. */
+/** Of the targets in the span; future ones are not recorded yet. */
 async function actualsIn(
   route: CommissionedRoute,
   span: ResultSpan,

@@ -1,6 +1,6 @@
 /**
- * The forecasts database (docs/formats): results that were kept, to be compared with what happened [data-processing §8]. Never edit a
- * step that was released: add one.
+ * The forecasts database (docs/formats): stored results, to be compared with actual values [data-processing §8]. Never edit a
+ * released step: add one.
  */
 import type { Generated } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
@@ -24,11 +24,11 @@ export interface ForecastTables {
     steps: number;
     /** JSON array, ascending. */
     probabilities: string;
-    /** Digest of the frame that it was made from. */
+    /** Digest of its frame. */
     input_digest: string;
-    /** DerivedData without its points; of an unavailable result, why. */
+    /** DerivedData without its points; for an unavailable result, the reason. */
     envelope: string;
-    /** `packed.ts`; empty when unavailable. */
+    /** `packed.ts`; empty if unavailable. */
     numbers: Uint8Array;
   };
 }
@@ -85,7 +85,7 @@ const onServer = `
 
 export const forecastSchema: DatabaseSchema = { name: 'forecasts', file: [inFile], server: [onServer] };
 
-/** A thread of its own carries out the statements of a file: scoring reads much at once. */
+/** A separate thread runs the statements of a file: scoring reads much at once. */
 export function openForecastDatabase(place: DatabasePlace, clock: Clock, log: Log): Promise<ForecastDatabase> {
   return openHandleApart<ForecastTables>(place, forecastSchema, clock, log);
 }

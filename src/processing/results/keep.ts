@@ -1,4 +1,4 @@
-/** Keeps what a process call came to, for routes that ask for it [data-processing §8]. A result that cannot be kept is answered all the same. */
+/** Stores the results of process calls, for routes that request it [data-processing §8]. A result that cannot be stored is answered all the same. */
 import type { NormalisedFrame } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
@@ -18,7 +18,7 @@ export interface KeepParts {
   readonly log: Log;
 }
 
-/** Whether the result was kept; null where there was nothing to keep. */
+/** Whether the result was stored; null if there was nothing to store. */
 export type KeepResult = (
   call: ProcessCall,
   frame: NormalisedFrame,
@@ -44,7 +44,7 @@ export function resultKeeper({ store, limits, clock, log }: KeepParts): KeepResu
   };
 }
 
-/** Null where there is nothing that says anything about the forecast. */
+/** Null for outcomes that are not about the forecast. */
 export function newResultOf(
   call: ProcessCall,
   frame: NormalisedFrame,
@@ -74,7 +74,7 @@ export function kindOf({ task, binding }: ProcessCall['route']): ResultKind {
   return { taskId: task.id, taskRevision: task.revision, bindingId: binding.id, bindingRevision: binding.revision };
 }
 
-/** Null for what says nothing about the forecast: a refusal, a rejected answer, a call that ended at its deadline. */
+/** Null for outcomes that are not about the forecast: a refusal, a rejected answer, a call that ended at its deadline. */
 function outcomeOf(
   { route, options }: ProcessCall,
   frame: NormalisedFrame,

@@ -1,13 +1,13 @@
 /**
- * The numbers of a kept result as bytes: 64-bit floats, little-endian, row after row of one number a step (value, one row a
- * probability, one a reference). Nothing is rounded: a result that is read again equals the one that was answered.
+ * The numbers of a stored result as bytes: 64-bit floats, little-endian, row after row with one number per step (value, one row per
+ * probability, one per reference). Nothing is rounded: a stored result equals the answered one.
  */
 import type { ForecastPoint } from '../../api/processing.ts';
 import { referenceNames } from './references.ts';
 
 export interface ResultNumbers {
   readonly value: Float64Array;
-  /** One row a probability, ascending. */
+  /** One row per probability, ascending. */
   readonly quantiles: readonly Float64Array[];
   /** In the order of `referenceNames`; a missing value is NaN. */
   readonly references: readonly Float64Array[];
@@ -26,7 +26,7 @@ export function packNumbers({ value, quantiles, references }: ResultNumbers): Ui
   return bytes;
 }
 
-/** Throws when the bytes are not those of so many steps and probabilities. */
+/** Throws if the bytes do not match these numbers of steps and probabilities. */
 export function unpackNumbers(bytes: Uint8Array, steps: number, probabilities: number): ResultNumbers {
   const rows = 1 + probabilities + referenceNames.length;
   if (bytes.byteLength !== rows * steps * numberBytes) throw new Error('the numbers of a kept result are damaged');
@@ -34,7 +34,7 @@ export function unpackNumbers(bytes: Uint8Array, steps: number, probabilities: n
   const view = new DataView(buffer, byteOffset);
   const read = (row: number): Float64Array => {
     const numbers = new Float64Array(buffer, byteOffset + row * steps * numberBytes, steps);
-    // A machine of the other byte order turns each number round, where it is.
+    // A big-endian machine reverses each number in place.
     if (!isLittleEndian)
       for (let step = 0; step < steps; step++)
         numbers[step] = view.getFloat64((row * steps + step) * numberBytes, true);

@@ -1,4 +1,4 @@
-/** The naive forecasts that a result is compared with [data-processing §8]: from the same frame, at the same instant. */
+/** The naive references of a result [data-processing §8]: from the same frame, at the same instant. */
 import type { NormalisedFrame } from '../../api/processing.ts';
 import { type NaiveRule, naiveForecast } from '../../contract/kind/fallback.ts';
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';
@@ -15,7 +15,7 @@ const rules = {
 export type ReferenceName = keyof typeof rules;
 export const referenceNames = Object.keys(rules) as readonly ReferenceName[];
 
-/** One series a reference, in the order of `referenceNames`; NaN where the frame does not hold what it needs. */
+/** One series per reference, in the order of `referenceNames`; NaN if the frame lacks the needed values. */
 export function referencesOf(
   frame: NormalisedFrame,
   { target, frame: { timezone } }: Pick<TaskDeclaration, 'target' | 'frame'>,

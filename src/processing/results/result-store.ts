@@ -1,4 +1,4 @@
-/** Results that are kept, found and walked through; what is older than the limit goes. */
+/** The store of results: insert, search, iterate, and removal by age. */
 import type { DerivedData } from '../../api/processing.ts';
 import { type ResultEntry, resultPageSize } from '../../api/processing-results.ts';
 import { formatTimestamp } from '../../base/timestamp.ts';
@@ -6,7 +6,7 @@ import type { ForecastDatabase, ForecastTables } from './forecast-database.ts';
 import { packNumbers, type ResultNumbers, unpackNumbers } from './packed.ts';
 import type { ScoredResult } from './score.ts';
 
-/** A task and a binding, of the revisions that are commissioned: another revision is another forecast. */
+/** A task and a binding with their commissioned revisions: another revision is another forecast. */
 export interface ResultKind {
   readonly taskId: string;
   readonly taskRevision: number;
@@ -50,7 +50,7 @@ export interface ResultSpan {
 type Row = ForecastTables['kept_result'];
 type ReadRow = Omit<Row, 'seq'> & { readonly seq: number };
 
-/** Rows of one read while scoring, and of one removal. */
+/** Rows per read while scoring, and per removal. */
 const rowsPerRead = 50;
 const removedPerKeep = 50;
 
@@ -61,7 +61,7 @@ export class ResultStore {
     this.#database = database;
   }
 
-  /** Also removes some of those kept before `keepFromMs`. */
+  /** Also removes some of those stored before `keepFromMs`. */
   async keep(result: NewResult, keepFromMs: number): Promise<void> {
     const { outcome, kind } = result;
     const envelope =
@@ -122,7 +122,7 @@ export class ResultStore {
     return { list: rows.map(entryOf), total: counted?.total ?? 0 };
   }
 
-  /** Null when there is none. */
+  /** Null if there is none. */
   async find(resultId: string): Promise<FoundResult | null> {
     const row = await this.#database.query
       .selectFrom('kept_result')
@@ -132,7 +132,7 @@ export class ResultStore {
     return row === undefined ? null : foundOf(row);
   }
 
-  /** The first and the last label of the results with a target in the span; null when there are none. */
+  /** The first and the last label of the results with a target in the span; null if there are none. */
   async extent(
     kind: ResultKind,
     span: ResultSpan,
@@ -144,21 +144,21 @@ export class ResultStore {
     return { firstMs: row.first, lastMs: row.last };
   }
 
-  /** The results with a target in the span, a portion at a time. */
+  /** The results with a target in the span, in portions. */
   async *walk(kind: ResultKind, span: ResultSpan): AsyncGenerator<readonly ScoredResult[]> {
     let portion = this.#portion(kind, span, { last_ms: span.fromMs, seq: 0 });
     for (;;) {
       const rows = await portion;
       const last = rows.at(-1);
       if (last === undefined) return;
-      // The next is read while this one is used.
+      // The next portion is read while this one is used.
       portion = this.#portion(kind, span, last);
       portion.catch(() => undefined);
       yield rows.map(scoredOf);
     }
   }
 
-  /** In the order of the index: a portion is found where the one before it ended. */
+  /** In index order: a portion starts where the previous one ended. */
   #portion(kind: ResultKind, span: ResultSpan, after: Pick<ReadRow, 'last_ms' | 'seq'>) {
     return this.#inSpan(kind, span)
       .select(['seq', 'last_ms', 'status', 'kept_ms', 'first_ms', 'steps', 'probabilities', 'numbers'])
@@ -221,7 +221,7 @@ function foundOf(row: ReadRow): FoundResult {
 
 let lastProbabilities = { text: '[]', probabilities: [] as readonly number[] };
 
-/** Results of a task mostly have the same: one list for all of them, which also tells that they do. */
+/** Results of a task usually have the same probabilities: sharing one list also makes equality cheap to check. */
 function probabilitiesOf(text: string): readonly number[] {
   if (lastProbabilities.text !== text)
     lastProbabilities = { text, probabilities: JSON.parse(text) as readonly number[] };

@@ -1,6 +1,6 @@
 /**
- * How good kept forecasts were [data-processing §8]: errors, bands and references against what was recorded. Pure: results and actuals
- * in, groups out. Only produced results are scored, and only points whose target lay ahead when the result was kept.
+ * Scores of stored forecasts [data-processing §8]: errors, bands and references against recorded values. Pure: results and actuals
+ * in, groups out. Only produced results are scored, and only points whose target was in the future when the result was stored.
  */
 import type { ScoreGroup, ScoreKind } from '../../api/processing-results.ts';
 import { SeededStream } from '../../base/seeded.ts';
@@ -17,7 +17,7 @@ export interface ScoredResult {
   readonly firstMs: number;
   readonly steps: number;
   readonly probabilities: readonly number[];
-  /** Null of an unavailable result. */
+  /** Null for an unavailable result. */
   readonly numbers: ResultNumbers | null;
 }
 
@@ -33,7 +33,7 @@ export interface ScoreQuestion {
 }
 
 const pitShares = 10;
-/** Resamples of the days, and the share of them inside the interval. */
+/** Number of resamples of the days, and the share of them inside the interval. */
 const resamples = 1000;
 const intervalShare = 0.9;
 const seed = 20_240_101;
@@ -50,14 +50,14 @@ interface Sums {
   pinball: number;
   pinballCount: number;
   readonly bands: Map<string, BandCount>;
-  /** Those of the probabilities that were added last. */
+  /** Cache: the probabilities that were added last. */
   counted: { readonly of: readonly Band[]; readonly counts: readonly BandCount[] };
   readonly pit: Float64Array;
-  /** Of each reference: its absolute error and the forecast's, over the points that have both. */
+  /** Per reference: its absolute error and the forecast's, over the points that have both. */
   readonly references: { own: number; reference: number }[];
   /** Absolute error and points by local day, for the interval. */
   readonly days: Map<number, DaySum>;
-  /** The day added to last: the points of a day mostly come together. */
+  /** Cache: the day of the last point, because points of a day usually come together. */
   newest: { readonly day: number; readonly sum: DaySum };
   /** Each result is counted once. */
   lastCounted: ScoredResult | null;
@@ -73,7 +73,7 @@ interface BandCount {
   count: number;
 }
 
-/** Adds results one by one; `groups` is asked for once, at the end. */
+/** Adds results one by one; `groups` is called once, at the end. */
 export class ScoreBoard {
   readonly #question: ScoreQuestion;
   readonly #groups = new Map<number, Sums>();
@@ -117,7 +117,7 @@ export class ScoreBoard {
     return actuals;
   }
 
-  /** Ascending by key. The interval of many groups takes a while: in steps. */
+  /** Ascending by key. In steps, because the intervals of many groups take a while. */
   *groups(): Steps<ScoreGroup[]> {
     const found: ScoreGroup[] = [];
     for (const [key, sums] of [...this.#groups].sort(([one], [other]) => one - other)) {
@@ -219,12 +219,12 @@ function dayOf(sums: Sums, day: number): DaySum {
 /** By step. */
 interface QuantileScores {
   readonly pinball: Float64Array;
-  /** How many quantiles lie below what was recorded, and how many are not above it. */
+  /** Number of quantiles below the actual value, and number not above it. */
   readonly below: Uint8Array;
   readonly notAbove: Uint8Array;
 }
 
-/** Quantiles never fall from one to the next: an answer in which they do is refused. Null without quantiles. */
+/** Quantiles never decrease: an answer in which they do is refused. Null without quantiles. */
 function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float64Array): QuantileScores | null {
   if (numbers === null || probabilities.length === 0) return null;
   const steps = actuals.length;
@@ -234,7 +234,7 @@ function quantileScores({ numbers, probabilities }: ScoredResult, actuals: Float
     notAbove: new Uint8Array(steps),
   };
   const { pinball, below, notAbove } = scores;
-  // Row by row, in which they lie in memory.
+  // Row by row, in memory order.
   for (const [index, row] of numbers.quantiles.entries()) {
     const probability = probabilities[index] as number;
     for (let step = 0; step < steps; step++) {
@@ -280,7 +280,7 @@ function countOf({ bands }: Sums, key: string): BandCount {
 
 interface Band {
   readonly key: string;
-  /** Places of its probabilities. */
+  /** Indices of its probabilities. */
   readonly low: number;
   readonly high: number;
 }
@@ -301,7 +301,7 @@ function bandsOf(probabilities: readonly number[]): readonly Band[] {
   return bands;
 }
 
-/** One point, spread evenly over the probabilities between the quantiles that enclose it: nothing more is known of where it lies. */
+/** One point, spread evenly over the probabilities between the quantiles that enclose it: its exact position is unknown. */
 function spread(pit: Float64Array, low: number, high: number): void {
   for (let share = Math.floor(low * pit.length - 1e-9); share < pit.length && share < high * pit.length; share++) {
     if (share < 0) continue;
@@ -342,7 +342,7 @@ function coverageOf({ bands }: Sums): ScoreGroup['coverage'] {
   return Object.fromEntries(widestFirst.map(([band, { inside, count }]) => [band, inside / count]));
 }
 
-/** Of the mean absolute error: days are drawn again with replacement, because errors of one day go together. Null for a single day. */
+/** Of the mean absolute error: days are resampled with replacement, because errors of one day are correlated. Null for a single day. */
 function intervalOf(
   days: readonly { readonly absolute: number; readonly count: number }[],
   draws: Uint16Array,
@@ -367,7 +367,7 @@ function intervalOf(
 
 let lastDraws = { days: 0, draws: new Uint16Array() };
 
-/** Draws between two places where other work gets its turn. */
+/** Draws between two places where other work may run. */
 const drawsPerStep = 20_000;
 
 /** Indices of the days in each bootstrap resample. Groups with the same number of days share them. */

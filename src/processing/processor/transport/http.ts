@@ -1,6 +1,6 @@
 /**
  * A processor behind HTTP [processor §6], [processor §6.3]: the two fixed routes below its endpoint, the
- * contract's media type both ways, one attempt a call.
+ * contract's media type both ways, one attempt per call.
  */
 import { processorMediaType } from '../../../api/processing.ts';
 import { rejection } from '../../../contract/validate/rejection.ts';
@@ -70,7 +70,7 @@ function conditionOf(ended: ExchangeEnd, settings: TransportSettings, latencyMs:
   return { health: readHealth(ended.answer, settings), latencyMs };
 }
 
-/** One call through the breaker: refused at once while it is open, and counted by how the transport ended. */
+/** One call through the breaker: refused at once while it is open, and counted by its transport outcome. */
 async function guarded(
   breaker: Breaker,
   run: () => Promise<ExchangeEnd>,

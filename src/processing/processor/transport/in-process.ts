@@ -1,5 +1,5 @@
 /**
- * A processor in this very process, behind the same interface: the request and the answer are bytes here too, so that
+ * A processor in this process, behind the same interface: request and answer are bytes here too, so that
  * nothing is shared and every check of the wire runs. For tests, and for a site whose processor is a function.
  */
 import { processorMediaType } from '../../../api/processing.ts';
@@ -12,7 +12,7 @@ import type { ProcessorSettings } from '../../commission/routes.ts';
 import { readAnswer, readHealth, wantedOf } from '../answer.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from '../processor.ts';
 
-/** The answering function: the route, the request's headers (names in lower case) and its body, as a server would have them. */
+/** The answering function: the route, the request's headers (names in lower case) and its body, as a server receives them. */
 export type AnswerRequest = (
   route: 'process' | 'health',
   request: { readonly headers: Readonly<Record<string, string | undefined>>; readonly body: Uint8Array },

@@ -1,4 +1,4 @@
-/** The registry of transports: how a processor is reached, by the scheme of its endpoint. */
+/** The registry of transports, by the scheme of the endpoint. */
 import { http } from './http.ts';
 import type { ReachedProcessor, Transport, TransportParts, TransportSettings } from './transport.ts';
 
@@ -8,7 +8,7 @@ export function hasTransport(endpoint: URL): boolean {
   return Object.hasOwn(transports, endpoint.protocol);
 }
 
-/** Throws for an endpoint that nothing reaches; commissioning has refused it before. */
+/** Throws for an unsupported endpoint, which commissioning has already refused. */
 export function reachProcessor(settings: TransportSettings, parts: TransportParts): ReachedProcessor {
   const transport = transports[new URL(settings.endpoint).protocol];
   if (transport === undefined) throw new Error(`no transport reaches processor ${settings.id}`);

@@ -19,14 +19,14 @@ export type TransportSettings = Pick<
 
 export interface TransportParts {
   readonly clock: Clock;
-  /** The value of the variable that `bearer_token_env` names; null: none is sent. */
+  /** The value of the variable that `bearer_token_env` names; null: no token is sent. */
   readonly bearerToken: string | null;
-  /** How names become addresses; the system's own way unless given. */
+  /** The resolver of host names; the system's by default. */
   readonly resolve?: Resolve;
 }
 
 export interface ReachedProcessor extends Processor {
-  /** Calls are refused without asking the processor. */
+  /** Calls are refused without contacting the processor. */
   breakerOpen(): boolean;
 }
 
