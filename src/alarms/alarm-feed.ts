@@ -1,4 +1,4 @@
-/** Alarms for readers of the live stream [alarms §4.3]: those that are listed at first, then each that changed. */
+/** Alarms for readers of the live stream [alarms §4.3]: first the listed ones, then each change. */
 import type { Feed, FeedReader } from '../automation/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -6,7 +6,7 @@ import type { AlarmState } from './alarm-state.ts';
 import { alarmView, isListed } from './capabilities.ts';
 import type { AlarmKeeper } from './keeper.ts';
 
-/** Pause before a reader without room gets what changed meanwhile. */
+/** Pause before a slow reader receives the changes. */
 const retryMs = 250;
 
 export function createAlarmFeed(keeper: Pick<AlarmKeeper, 'list' | 'onChange'>, clock: Clock): Feed {
@@ -30,7 +30,7 @@ export function createAlarmFeed(keeper: Pick<AlarmKeeper, 'list' | 'onChange'>, 
 class AlarmReader {
   readonly #push: FeedReader;
   readonly #clock: Clock;
-  /** The newest state of each alarm that the reader has not got. */
+  /** The newest state of each alarm that the reader has not received. */
   readonly #waiting = new Map<string, AlarmState>();
   #timer: Timer | undefined;
   #stopped = false;

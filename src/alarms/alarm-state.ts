@@ -1,6 +1,6 @@
 /**
- * States of an alarm after ISA-18.2 [alarms §3]: pure steps of one alarm. A step that changes nothing returns the very state
- * that it was given.
+ * States of an alarm after ISA-18.2 [alarms §3]: pure steps of one alarm. A step without a change returns the
+ * given state object.
  */
 import type { PointRef } from '../site/catalogue.ts';
 import type { AlarmPriority, AlarmThreshold } from '../site/site-alarms.ts';
@@ -20,14 +20,14 @@ export interface AlarmActor {
   readonly id: string;
 }
 
-/** Name and text of an alarm. Kept with its state: its cause may be gone by the time it is acknowledged. */
+/** Name and text of an alarm. Stored with its state: the alarm may no longer be defined when it is acknowledged. */
 export interface AlarmFacts {
   readonly id: string;
   readonly name: string;
   readonly priority: AlarmPriority;
   readonly message: string | null;
   readonly point: PointRef | null;
-  /** Of an alarm that the site file defines. */
+  /** For an alarm that the site file defines. */
   readonly threshold: AlarmThreshold | null;
 }
 
@@ -66,7 +66,7 @@ export function isActive({ state }: Pick<AlarmState, 'state'>): boolean {
 export interface ConditionSeen {
   readonly holds: boolean;
   readonly nowMs: number;
-  /** Some other alarm is active. */
+  /** Another alarm is active. */
   readonly othersActive: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** Whether an alarm's condition holds [alarms §2]: thresholds with a deadband, and delays. Pure, in monotonic milliseconds. */
 import type { AlarmThreshold } from '../site/site-alarms.ts';
 
-/** Whether `value` is beyond the threshold; between the threshold and its deadband it stays as it was. */
+/** Whether `value` is beyond the threshold; between the threshold and its deadband the state does not change. */
 export function beyond({ kind, value: edge, deadband }: AlarmThreshold, value: number, was: boolean): boolean {
   switch (kind) {
     case 'above':
@@ -13,17 +13,17 @@ export function beyond({ kind, value: edge, deadband }: AlarmThreshold, value: n
   }
 }
 
-/** One alarm's condition between two looks. */
+/** One alarm's condition between two checks. */
 export interface Condition {
-  /** As seen last, without the delay. */
+  /** As last seen, without the delay. */
   readonly raw: boolean;
-  /** Since when it has been so without interruption. */
+  /** Since when it has held without interruption. */
   readonly sinceMs: number;
   /** It lasted for the delay. */
   readonly holds: boolean;
 }
 
-/** `raw` is null when nothing usable was seen: the condition stays as it is. */
+/** `raw` is null without a usable observation: the condition does not change. */
 export function seenNow(before: Condition, raw: boolean | null, delayMs: number, nowMs: number): Condition {
   if (raw === null) return before;
   const sinceMs = raw === before.raw ? before.sinceMs : nowMs;

@@ -26,11 +26,11 @@ import type { AlarmSource, Sight } from './source/source.ts';
 import type { AlarmChange, AlarmStore } from './store/alarm-store.ts';
 
 export interface AlarmKeeperParts {
-  /** Of the site as it is now. */
+  /** Of the current site. */
   readonly sources: () => readonly AlarmSource[];
   readonly store: AlarmStore;
   readonly view: () => Promise<SiteNow>;
-  /** Whether this process controls the site, now. */
+  /** Whether this process is the leader now. */
   readonly controls: () => boolean;
   /** Other processes of the site store changes too. */
   readonly shared: boolean;
@@ -47,13 +47,13 @@ const pruneIntervalMs = 3_600_000;
 export class AlarmKeeper {
   readonly #parts: AlarmKeeperParts;
   readonly #alarms = new Map<string, AlarmState>();
-  /** Alarms that can be named without a look at the site. */
+  /** Alarms that can be named without the state of the site. */
   #defined: ReadonlyMap<string, AlarmFacts> = new Map();
   /** Of these sources. */
   #definedBy: readonly AlarmSource[] = [];
   readonly #conditions = new Map<string, Condition>();
   readonly #listeners = new Set<AlarmListener>();
-  /** Changes that the database has not taken. */
+  /** Changes that are not stored yet. */
   #unsaved: AlarmChange[] = [];
   /** Current states of the alarms in these changes. They are stored even if some of the changes are dropped. */
   readonly #unsavedAlarms = new Map<string, AlarmState>();
@@ -62,7 +62,7 @@ export class AlarmKeeper {
   #looking: Repeated | undefined;
   #prunedMs: number | undefined;
   #controlled = false;
-  /** When this process began to control after one that did not end in order. */
+  /** When this process became the leader after one that did not shut down cleanly. */
   #unendedMs: number | null = null;
 
   constructor(parts: AlarmKeeperParts) {
@@ -70,7 +70,7 @@ export class AlarmKeeper {
     this.#define();
   }
 
-  /** A site that has changed may define others. */
+  /** A changed site may define others. */
   #define(): void {
     const { limits } = this.#parts;
     const sources = this.#parts.sources();
@@ -101,7 +101,7 @@ export class AlarmKeeper {
     return state === 'normal' && point !== null && !this.#defined.has(id);
   }
 
-  /** Reads the stored alarms and begins to look. */
+  /** Reads the stored alarms and starts the checks. */
   async open(): Promise<void> {
     const { clock, limits, log } = this.#parts;
     for (const alarm of await this.#stored()) this.#alarms.set(alarm.id, alarm);
@@ -112,7 +112,7 @@ export class AlarmKeeper {
   async stop(): Promise<void> {
     this.#looking?.cancel();
     await this.#inTurn(async () => undefined);
-    // A database that is away cannot note it: the next start finds an end without order, which it was.
+    // An unavailable database cannot record it: the next start then assumes a crash.
     if (this.#controlled && this.#parts.controls()) await this.#parts.store.control(false).catch(() => undefined);
   }
 
@@ -134,7 +134,7 @@ export class AlarmKeeper {
     });
   }
 
-  /** Acknowledges those of these alarms that wait for it, all or none; returns them. The others stay as they are. */
+  /** Acknowledges these alarms if they are unacknowledged, all or none; returns the acknowledged ones. */
   acknowledgeMany(ids: readonly string[], by: AlarmActor): Promise<readonly AlarmState[]> {
     return this.#operate(ids, by, null, (alarm) => acknowledged(alarm, by) ?? alarm);
   }
@@ -143,7 +143,7 @@ export class AlarmKeeper {
     return this.#operateOn(id, by, reason, (alarm) => shelved(alarm, untilMs));
   }
 
-  /** Takes one look at all conditions. */
+  /** Checks all conditions once. */
   look(): Promise<void> {
     return this.#inTurn(async () => {
       const { controls, shared } = this.#parts;
@@ -173,7 +173,7 @@ export class AlarmKeeper {
     this.#controlled = true;
   }
 
-  /** The stored alarms as the site file describes them, without those that are gone. */
+  /** The stored alarms as the site file describes them, without removed ones. */
   async #stored(): Promise<AlarmState[]> {
     const all = await this.#parts.store.all();
     return all.filter((alarm) => !this.#isGone(alarm)).map((alarm) => this.#asDefined(alarm));
@@ -200,7 +200,7 @@ export class AlarmKeeper {
     };
     if (steps.size === 0) return;
     try {
-      // Changes are stored in their order: not before those that wait.
+      // Changes are stored in their order: not before pending ones.
       if (this.#unsaved.length > 0)
         throw new Fault('storage-unavailable', 'earlier changes of alarms are not stored yet');
       this.#show(await this.#parts.store.change([...steps.keys()], judged));
@@ -213,7 +213,7 @@ export class AlarmKeeper {
     }
   }
 
-  /** The condition of every alarm that can be judged now. */
+  /** The condition of every alarm that can be evaluated now. */
   #conditionsNow(view: SiteNow): Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }> {
     const found = new Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }>();
     for (const source of this.#parts.sources()) {
@@ -231,7 +231,7 @@ export class AlarmKeeper {
     return found;
   }
 
-  /** After a start, what was active still holds until it is seen not to. */
+  /** After a start, an active alarm stays active until an observation clears it. */
   #before(id: string, nowMs: number): Condition {
     const known = this.#conditions.get(id);
     if (known !== undefined) return known;
@@ -247,7 +247,7 @@ export class AlarmKeeper {
     return changed ?? this.#alarms.get(id) ?? known;
   }
 
-  /** Takes a step with those of these alarms that there are, from their stored states; returns the ones that it changed. */
+  /** Applies a step to the existing ones of these alarms, from their stored states; returns the changed ones. */
   #operate(
     ids: readonly string[],
     by: AlarmActor,
@@ -276,7 +276,7 @@ export class AlarmKeeper {
     this.#replace([...byId(changes.map(({ alarm }) => alarm)).values()]);
   }
 
-  /** Takes over states that other processes stored. */
+  /** Applies states that other processes stored. */
   #take(stored: readonly AlarmState[]): void {
     this.#replace(stored.filter((alarm) => JSON.stringify(alarm) !== JSON.stringify(this.#alarms.get(alarm.id))));
   }

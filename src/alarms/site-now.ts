@@ -12,14 +12,14 @@ export interface SiteNow {
   /** Rules whose last runs all failed or were all skipped, with their names. */
   readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;
   readonly grants: readonly Grant[] | null;
-  /** When the engine last had to be started again. */
+  /** When the engine was last restarted. */
   readonly engineRestartedMs: number | null;
-  /** Which chain of the audit log does not continue what was signed, where and why; null while all do. */
+  /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;
   readonly probes: Probes;
 }
 
-/** A view of nothing. */
+/** An empty view. */
 export const unseen: SiteNow = {
   nowMs: 0,
   sample: null,
@@ -31,7 +31,7 @@ export const unseen: SiteNow = {
   probes: { auditWritable: null, storageSlow: null, freeBytes: null },
 };
 
-/** Null until the first try has ended. */
+/** Null until the first check has ended. */
 export interface Probes {
   readonly auditWritable: boolean | null;
   /** The last commits all took longer than the limit, or failed. */

@@ -1,4 +1,4 @@
-/** Takes the view that alarms judge: asks engine and devices at each look, and tries storage now and then in the background. */
+/** The input of the alarms: asks engine and devices at each check, and tests storage periodically in the background. */
 
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
@@ -16,9 +16,9 @@ export interface SiteViewerParts {
   readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
-  /** Whether the audit log could take an event. */
+  /** Whether the audit log can store an event. */
   readonly auditWritable: () => Promise<boolean>;
-  /** A commit that changes nothing. */
+  /** An empty commit. */
   readonly commit: () => Promise<void>;
   /** Of the data directory. */
   readonly freeBytes: () => Promise<number>;
@@ -65,7 +65,7 @@ export class SiteViewer {
   #countRestarts(nowMs: number): void {
     const restarts = this.#parts.engine.restarts();
     if (restarts > this.#restarts) this.#restartedMs = nowMs;
-    // Fewer: the engine is another one.
+    // Fewer than before: the engine was restarted.
     this.#restarts = restarts;
   }
 
@@ -77,7 +77,7 @@ export class SiteViewer {
     return found.map((trouble) => ({ ...trouble, name: names.get(trouble.rule_id) ?? String(trouble.rule_id) }));
   }
 
-  /** In the background: a disk that hangs must not keep other alarms from being seen. */
+  /** In the background: a hanging disk must not delay other alarms. */
   #probeWhenDue(nowMs: number): void {
     const { probe_interval_ms: intervalMs } = this.#parts.limits;
     if (this.#probing || (this.#probedMs !== undefined && nowMs - this.#probedMs < intervalMs)) return;

@@ -1,4 +1,4 @@
-/** Alarms, bound to what this process runs. */
+/** Creates the alarms of this process. */
 import { statfs } from 'node:fs/promises';
 import { createAlarmFeed } from '../alarms/alarm-feed.ts';
 import { alarmCapabilities } from '../alarms/capabilities.ts';
@@ -34,7 +34,7 @@ export interface AlarmSetup {
 
 export type ServiceAlarms = ReturnType<typeof serviceAlarms>;
 
-/** Throws an Error that names every fault in the `notify` settings. */
+/** Throws an Error with every error in the `notify` settings. */
 export function serviceAlarms(setup: AlarmSetup) {
   const { config, limits, site, database, role, rules, sample, auditBroken, auditWritable } = setup;
   const log = setup.log.with({ area: 'alarms' });

@@ -33,7 +33,7 @@ import { type StorageLimits, storageLimits, storageLimitsSchema } from '../stora
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The start cannot continue; the message is the one line that the operator sees. */
+/** The start cannot continue; the message is the line that the operator sees. */
 export class StartError extends Error {
   constructor(message: string) {
     super(message);
@@ -41,7 +41,7 @@ export class StartError extends Error {
   }
 }
 
-/** Errors whose message is meant for the operator; any other is a bug and shows its stack. */
+/** Errors with messages for the operator; any other is a bug and shows its stack. */
 export function isForOperator(error: unknown): error is Error {
   return [StartError, IdentityConfigError, YamlError, Fault].some((kind) => error instanceof kind);
 }
@@ -52,14 +52,14 @@ export interface ServiceConfig {
   readonly dataDir: string;
   /** A PostgreSQL server for rules, audit, rule state and recorded history; without it, files of the data dir. */
   readonly databaseUrl: string | null;
-  /** The roles of this process at a site: answer requests, and stand ready to control. */
+  /** The roles of this process: answer requests, and be ready to control. */
   readonly roles: { readonly api: boolean; readonly engine: boolean };
   readonly configDir: string;
   readonly env: Environment;
   readonly logLevel: LogLevel;
-  /** Pace of the simulated channels; without it, the one of site.yaml. */
+  /** Speed of the simulated channels; by default that of site.yaml. */
   readonly replaySpeed?: number;
-  /** Where processors that this process started itself listen, by id; without it, the endpoints of routes.yaml. */
+  /** Ports of processors that this process started itself, by id; by default the endpoints of routes.yaml. */
   readonly processorEndpoints?: Readonly<Record<string, string>>;
   /** Start on files although the site was moved from them to a database. */
   readonly force?: boolean;
@@ -102,7 +102,7 @@ export function readLogLevel(env: Environment): LogLevel {
   return logLevel;
 }
 
-/** The value may hold a password: it is not shown. */
+/** The value may contain a password: it is not shown. */
 function databaseUrlOf(text: string | undefined): string | null {
   if (text === undefined || text === '') return null;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
@@ -120,7 +120,7 @@ function rolesOf(text: string | undefined, database: string | undefined): Servic
   return roles;
 }
 
-/** Sections of service.yaml; each may name any of its limits, the others keep their defaults. */
+/** Sections of service.yaml; each may set any of its limits, the others keep their defaults. */
 const serviceSchema = Type.Object(
   {
     http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
@@ -142,17 +142,17 @@ export interface ServiceLimits {
   readonly http: GatewayLimits;
   readonly automation: AutomationLimits;
   readonly backtest: BacktestLimits;
-  /** No limit: what the site demands of its rules. */
+  /** Not a limit: the site's requirement for its rules. */
   readonly rules: RuleSettings;
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
-  /** No limit: names and witnesses of the audit logs. */
+  /** Not a limit: names and witnesses of the audit logs. */
   readonly auditNames: AuditNames;
   readonly history: HistoryLimits;
   readonly storage: StorageLimits;
   readonly processing: ProcessingLimits;
   readonly alarms: AlarmLimits;
-  /** No limit: where changes of alarms are sent. */
+  /** Not a limit: receivers of changes of alarms. */
   readonly notify: NotifySettings;
 }
 
@@ -161,7 +161,7 @@ const siteFile = 'site.yaml';
 
 export function readLimits(configDir: string): ServiceLimits {
   const text = readOptional(join(configDir, serviceFile));
-  // An empty file is YAML's null: nothing is changed.
+  // An empty file is YAML's null: all defaults apply.
   const given = text === null || text.trim() === '' ? {} : readYaml(text, serviceFile, serviceSchema);
   return {
     http: { ...gatewayLimits, ...given.http },
@@ -185,7 +185,7 @@ export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
 }
 
-/** With series replayed so many times as fast; as it is when undefined. */
+/** With the speed of replayed series set; unchanged if undefined. */
 export function pacedSite(site: Site, replaySpeed: number | undefined): Site {
   if (replaySpeed === undefined) return site;
   const paced = (channel: Channel): Channel =>
@@ -202,7 +202,7 @@ function readOptional(path: string): string | null {
   }
 }
 
-/** The system's word for what went wrong, such as EACCES. */
+/** The system's error code, such as EACCES. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 }

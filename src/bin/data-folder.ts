@@ -35,12 +35,12 @@ function refuseLeftRules(dataDir: string): void {
     );
 }
 
-/** Once the database has opened: from then on nothing takes the files of this data dir for the site. */
+/** Called once the database is open: from then on the files of this data dir are not used for the site. */
 export function rememberDatabase({ databaseUrl, dataDir }: ServiceConfig, wallMs: number): void {
   if (databaseUrl !== null) markInDatabase(dataDir, wallMs);
 }
 
-/** The service's account, and nobody else. */
+/** The service's account only. */
 const privateFolder = 0o700;
 
 function prepareDataFolder(folder: string): void {

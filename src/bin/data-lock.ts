@@ -1,6 +1,6 @@
 /**
  * One service per data folder: an exclusive lock on `service.lock`, held by the operating system for as long as the
- * process lives. A process that was killed leaves nothing to clean up.
+ * process lives. A killed process leaves nothing to clean up.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,7 @@ export interface DataLock {
   release(): void;
 }
 
-/** The lock, or null when another process holds it. */
+/** The lock, or null if another process holds it. */
 export function lockDataFolder(folder: string): DataLock | null {
   const lock = new DatabaseSync(join(folder, 'service.lock'));
   try {

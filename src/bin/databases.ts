@@ -19,7 +19,7 @@ export function historyDatabase(config: ServiceConfig, limits: StorageLimits): D
   return config.databaseUrl === null ? databaseFile(config.dataDir, 'history') : { url: config.databaseUrl, limits };
 }
 
-/** Forecasts that are kept. */
+/** Stored forecasts. */
 export function forecastDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
   return config.databaseUrl === null ? databaseFile(config.dataDir, 'forecasts') : { url: config.databaseUrl, limits };
 }

@@ -14,7 +14,7 @@ interface ForecasterConfig {
 
 const defaultPort = 8989;
 
-/** Throws what the operator is to read. */
+/** Throws messages for the operator. */
 export function readForecasterConfig(env: Environment): ForecasterConfig {
   const port = readPort(env, 'SVC_FORECASTER_PORT', defaultPort);
   const logLevel = readLogLevel(env);
@@ -22,7 +22,7 @@ export function readForecasterConfig(env: Environment): ForecasterConfig {
   if (folder === undefined || folder === '')
     throw new StartError('SVC_FORECASTER_TASKS must name the folder of the task declarations to serve');
   const bearerToken = env['SVC_FORECASTER_BEARER_TOKEN'] ?? null;
-  // A set but empty variable is an error: without a token the forecaster would be open.
+  // A variable that is set but empty is an error: without a token the forecaster would be open.
   if (bearerToken !== null && !/^[!-~]+$/.test(bearerToken))
     throw new StartError('SVC_FORECASTER_BEARER_TOKEN must hold a token of printable characters without spaces');
   return {

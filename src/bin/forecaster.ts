@@ -9,7 +9,7 @@ import { isForOperator } from './config.ts';
 import { readForecasterConfig } from './forecaster-config.ts';
 import { packageVersion } from './version.ts';
 
-/** Answers in progress at a stop signal may take this long; the process is gone within 10 s. */
+/** Answers in progress at a stop signal may take this long; the process ends within 10 s. */
 const graceMs = 8000;
 const stopDeadlineMs = 9500;
 
@@ -17,7 +17,7 @@ let running: RunningForecaster | undefined;
 let stopping = false;
 
 function stop(): void {
-  // Before the start is done there is nothing to wait for.
+  // Until the start is done, a stop needs no wait.
   if (running === undefined) process.exit(0);
   if (stopping) return;
   stopping = true;
@@ -48,7 +48,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
-/** A port in use, an address that is not this machine's: the operator's to change. */
+/** A port in use, or an address of another machine: errors for the operator. */
 function isListenError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && ['listen', 'getaddrinfo'].includes(String(error.syscall));
 }

@@ -1,4 +1,4 @@
-/** The handlers of rules and points, bound to what this process runs. */
+/** Creates the handlers of rules and points for this process. */
 import type { AutomationParts } from '../automation/automation-parts.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { parameterCapabilities } from '../automation/parameters.ts';
@@ -130,7 +130,7 @@ function otherChanges(running: Site, read: Site): string[] {
   return sections.length === 0 ? [] : [`changed in site.yaml and not applied: ${sections.join(', ')}`];
 }
 
-/** Live values, wherever they are: a standby reads no device and asks the leader. */
+/** Live values: a standby reads no device and asks the leader. */
 export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
   const sampler = madeOfSite(site, ({ points, channels }) =>
     createSampler(memory, points.length, channels.length, systemClock),

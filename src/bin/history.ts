@@ -1,6 +1,6 @@
 /**
- * The historian of a running service: recording in a thread of its own, reading where it is asked (ARCHITECTURE.md, "Threads"). In a
- * database that processes share, the one that controls records; all of them read.
+ * The historian of a running service: recording in a separate thread, reading on demand (ARCHITECTURE.md, "Threads"). In a
+ * shared database, the leader records; all processes read.
  */
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -22,9 +22,9 @@ import { historyDatabase } from './databases.ts';
 
 export interface ServiceHistory {
   readonly recording: Recording;
-  /** Null where this process records as long as it runs. */
+  /** Null if this process records as long as it runs. */
   readonly shared: Pick<SharedRecording, 'begin' | 'end'> | null;
-  /** Reads only: what is written goes through the recording. */
+  /** Read-only: writes go through recording. */
   readonly reader: HistoryReader;
   stop(): Promise<void>;
 }

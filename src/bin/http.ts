@@ -33,13 +33,13 @@ export interface HttpParts extends Pick<ServerParts, 'identity' | 'audit' | 'sit
   readonly checks: ReadyChecks;
   readonly stream: LiveStream;
   readonly measured: MeasuredParts;
-  /** Starts what the service calls by itself. */
+  /** Starts the service's own calls. */
   readonly schedule: (callOf: CallOf) => Schedule;
-  /** Null without a provider to sign in with. */
+  /** Null without a sign-in provider. */
   readonly provider: Pick<ProviderRoutes, 'begin' | 'finish'> | null;
 }
 
-/** A capability as the service itself calls it, under this name. */
+/** A capability for the service's own calls, under this name. */
 export type CallOf = (bound: BoundCapability, name: string) => OwnCall;
 
 export interface Serving {
@@ -47,7 +47,7 @@ export interface Serving {
   readonly port: number;
   /** `METHOD path` of every route. */
   readonly routes: ReadonlySet<string>;
-  /** The forecasts that run by themselves. */
+  /** The scheduled forecasts. */
   readonly schedule: Schedule;
 }
 
@@ -81,7 +81,7 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   if (parts.provider !== null) addProviderRoutes(server, { ...parts.provider, rateLimits, log });
   if (!(await addConsole(server))) log.warn('console not built; run npm run prepare');
   opened.add(() => server.close());
-  // Its own calls are no stranger's: they are refused seldom.
+  // Its own calls are rarely refused.
   const refusals = new RefusalTally(systemClock, log, limits.http);
   const pipeline = { identity, audit, site, rateLimits, refusals, clock: systemClock, log };
   const schedule = parts.schedule((bound, name) => ownCall(bound, name, pipeline));
@@ -91,7 +91,7 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   return { ...(await listen(server, config)), routes: server.routes, schedule };
 }
 
-/** A proxy that cannot be one is found when the server is made. */
+/** An invalid proxy is detected when the server is created. */
 function serverOf(parts: ServerParts): Server {
   try {
     return createServer(parts);
@@ -102,7 +102,7 @@ function serverOf(parts: ServerParts): Server {
   }
 }
 
-/** Spans of requests, when there is somewhere to send them. */
+/** Spans of requests, if an exporter is configured. */
 async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened): Promise<void> {
   const telemetry = await startTelemetry(config.env);
   if (telemetry === null) return;

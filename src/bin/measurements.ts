@@ -1,5 +1,5 @@
 /**
- * The sources of the metrics [platform §4.2]: one table, a line each. The parts answer from their own threads; one scrape asks
+ * The sources of the metrics [platform §4.2]: one table, one line each. The parts answer from their own threads; one scrape asks
  * each of them once.
  */
 import { type AlarmState, alarmStates } from '../alarms/alarm-state.ts';
@@ -21,11 +21,11 @@ export interface MeasuredParts {
   readonly recording: Recording;
   readonly processors: () => readonly ProcessorMeasures[];
   readonly alarms: () => readonly Pick<AlarmState, 'state' | 'priority'>[];
-  /** Audit chains that are broken. */
+  /** Broken audit chains. */
   readonly auditBreaks: () => number;
 }
 
-/** Families of one scrape share an answer that is no older than this. */
+/** Metrics of one scrape share an answer up to this age. */
 const keptMs = 250;
 
 type Status = NonNullable<Awaited<ReturnType<EngineClient['status']>>>;
@@ -216,7 +216,7 @@ function rulesByState(of: {
   return labelled('state', { total, enabled, runnable, failed: of.rules_failed.length });
 }
 
-/** The log as it is, with every append timed. */
+/** The log, with every append timed. */
 export function measuredAudit(audit: AuditLog, metrics: Metrics, clock: Clock): AuditLog {
   return {
     ...audit,
@@ -234,7 +234,7 @@ export function measuredAudit(audit: AuditLog, metrics: Metrics, clock: Clock): 
   };
 }
 
-/** The limits as they are, with failed authentications counted. */
+/** The limits, with failed authentications counted. */
 export function measuredLimits(limits: RateLimits, metrics: Metrics): RateLimits {
   return {
     ...limits,

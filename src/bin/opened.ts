@@ -1,4 +1,4 @@
-/** Resources opened during the start. They close in reverse order at a stop, or when a later step fails. */
+/** Resources opened during the start. They close in reverse order at shutdown, or when a later step fails. */
 import type { Log } from '../base/log.ts';
 
 export interface Opened {

@@ -1,4 +1,4 @@
-/** The commands of the command line that need no running service, with the environment that they work on. */
+/** The commands that need no running service, with their environment. */
 import { userInfo } from 'node:os';
 import { addOwnCommands, type OwnCommandParts } from '../cli/data-dir/index.ts';
 import type { OwnCommands } from '../cli/program.ts';

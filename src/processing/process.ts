@@ -111,7 +111,7 @@ function resultRoute({ route }: ProcessCall) {
   return { processor: { id, version, contract }, requires_artifact, max_clock_skew_ms };
 }
 
-/** Before a frame leaves the site, and only then: a call that is refused here has a terminal record with the reason [data-processing §5.3]. */
+/** Before a frame leaves the site, and only then: for a call refused here, the terminal record has the reason [data-processing §5.3]. */
 async function recordEgress({ route }: ProcessCall, request: NormalisedRequest, audit: CallAudit): Promise<void> {
   if (route.processor.boundary === 'local') return;
   await audit.record(egressAction, {

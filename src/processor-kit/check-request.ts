@@ -31,15 +31,15 @@ export interface Receiver {
   readonly limits: ReceiverLimits;
   /** Wall milliseconds. */
   readonly nowMs: number;
-  /** Null when the processor asks for none. */
+  /** Null if the processor requires none. */
   readonly bearerToken: string | null;
-  /** Whether the processor holds the artifact that a request selects. */
+  /** Whether the processor has the artifact that a request selects. */
   knowsArtifact(artifact: ArtifactRef, declaration: TaskDeclaration): boolean;
 }
 
 export interface AcceptedRequest {
   readonly ok: true;
-  /** In its normal form: timestamps in one spelling, `static_features` there. */
+  /** In normal form: one spelling of timestamps, with `static_features`. */
   readonly request: NormalisedRequest;
   readonly declaration: TaskDeclaration;
 }
@@ -112,13 +112,13 @@ function serves(task: TaskDeclaration, request: NormalisedRequest): boolean {
 
 const uuid = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 
-/** The request's id, so that the sender can tell what was refused; only one that cannot carry anything else. */
+/** The request's id, so that the sender can match the refusal; only if it has the form of a UUID. */
 function readableRequestId(value: unknown): string {
   if (typeof value !== 'object' || value === null || !('request_id' in value)) return '';
   return typeof value.request_id === 'string' && uuid.test(value.request_id) ? value.request_id : '';
 }
 
-/** Cells of a frame that was not decoded yet, counted before anything walks them. */
+/** Cells of a frame before decoding, counted before anything iterates over them. */
 function countCells(frame: object): number {
   let cells = 0;
   for (const name of ['history', 'future_covariates']) {

@@ -1,5 +1,5 @@
 /**
- * Passes changes of alarms on to their receivers [alarms §5]: each change at least once and in order, from the stored history, so
+ * Delivers changes of alarms to their receivers [alarms §5]: each change at least once and in order, from the stored history, so
  * that a restart or a takeover loses none. A receiver that is unreachable delays neither the others nor control.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -15,9 +15,9 @@ import type { NotifyTarget } from './targets.ts';
 export interface NotifierParts {
   readonly targets: readonly NotifyTarget[];
   readonly store: Pick<AlarmStore, 'after' | 'lastSequence' | 'taken' | 'take'>;
-  /** Alarms as they are now: their names and messages. */
+  /** Current alarms, for their names and messages. */
   readonly alarm: (id: string) => AlarmState | undefined;
-  /** Throws when the receiver did not take it. */
+  /** Throws if the receiver did not accept it. */
   readonly send: (target: NotifyTarget, notification: Notification) => Promise<void>;
   readonly site: string;
   readonly controls: () => boolean;
@@ -46,7 +46,7 @@ export class Notifier {
       this.#loops.push(repeatedly(clock, limits.interval_ms, log, () => receiver.deliver(), refusal));
   }
 
-  /** Something changed. */
+  /** There are new changes. */
   wake(): void {
     for (const loop of this.#loops) loop.now();
   }
@@ -83,7 +83,7 @@ class Receiver {
     }
   }
 
-  /** A new receiver begins with what happens from now on; one that was away for too long misses the oldest changes. */
+  /** A new receiver starts with future changes; one that was unavailable for too long misses the oldest changes. */
   async #position(): Promise<number> {
     const { store, limits, log } = this.#parts;
     const last = await store.lastSequence();

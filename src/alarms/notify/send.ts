@@ -26,7 +26,7 @@ export interface SendParts {
   readonly credentials: ReadonlyMap<string, MqttCredentials>;
 }
 
-/** Throws an Error that says why it was not taken. */
+/** Throws an Error with the reason if it was not accepted. */
 export async function sendNotification(
   target: NotifyTarget,
   notification: Notification,

@@ -1,4 +1,4 @@
-/** Where changes of alarms are sent [alarms §5]: `notify` of service.yaml. */
+/** Receivers of changes of alarms [alarms §5]: `notify` of service.yaml. */
 import Type, { type Static } from 'typebox';
 import { strict } from '../../base/schema.ts';
 import { YamlError } from '../../base/yaml.ts';
@@ -6,7 +6,7 @@ import { outboundUrlFault } from '../../egress/outbound-url.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import type { Site } from '../../site/site.ts';
 
-/** URLs of one service. */
+/** Maximum number of URLs. */
 export const notifyUrlsMax = 10;
 
 export const notifySchema = strict({
@@ -29,7 +29,7 @@ export type NotifyTarget =
   | { readonly kind: 'url'; readonly name: string; readonly url: URL }
   | { readonly kind: 'mqtt'; readonly name: string; readonly channel: MqttChannel; readonly topic: string };
 
-/** Throws a YamlError with one line for each fault. */
+/** Throws a YamlError with one line per fault. */
 export function notifyTargets({ urls = [], mqtt }: NotifySettings, site: Pick<Site, 'channels'>): NotifyTarget[] {
   const faults: string[] = [];
   const targets = urls.flatMap((text, position): NotifyTarget[] => {

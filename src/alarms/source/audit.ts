@@ -1,4 +1,4 @@
-/** An audit log that takes no events, or whose chain is broken. */
+/** An audit log that cannot store events, or whose chain is broken. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const auditAlarms: AlarmSource = {

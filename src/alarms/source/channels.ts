@@ -1,4 +1,4 @@
-/** Channels that do not answer, and devices that answer and refuse. */
+/** Channels that do not answer, and devices that refuse. */
 import type { Channel } from '../../site/protocol/index.ts';
 import { type AlarmSource, builtIn } from './source.ts';
 
@@ -27,7 +27,7 @@ export function channelAlarms(site: readonly Pick<Channel, 'id'>[]): AlarmSource
               priority: 'high',
               message: 'It answers every read, or every command, with an exception. Commands are accepted and fail.',
             }),
-            // Whether a device that is away would refuse is not known.
+            // Whether an unreachable device would refuse is unknown.
             raw: state === null || state === 'offline' ? null : state === 'refusing',
             delayMs: 0,
           },

@@ -1,4 +1,4 @@
-/** An engine that had to be started again. */
+/** An engine that had to be restarted. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const engineAlarms: AlarmSource = {

@@ -1,4 +1,4 @@
-/** The sources of alarms, in the order in which their alarms are looked at: the first that occurs is the first-out. */
+/** The sources of alarms, in the order in which they are checked: the first that occurs is the first-out. */
 import type { Site } from '../../site/site.ts';
 import { auditAlarms } from './audit.ts';
 import { channelAlarms } from './channels.ts';

@@ -1,4 +1,4 @@
-/** Actuators that somebody holds or bounds by hand. */
+/** Actuators with a manual override or limit. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const overrideAlarms: AlarmSource = {

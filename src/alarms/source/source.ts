@@ -6,18 +6,18 @@ import type { SiteNow } from '../site-now.ts';
 /** An alarm of the source with its condition now. */
 export interface Sight {
   readonly facts: AlarmFacts;
-  /** Null when nothing usable was seen. */
+  /** Null without a usable observation. */
   readonly raw: boolean | null;
   readonly delayMs: number;
 }
 
 export interface AlarmSource {
   owns(id: string): boolean;
-  /** Null when nothing can be said of any of its alarms. Alarms that it no longer names are cleared. */
+  /** Null if none of its alarms can be evaluated. Alarms that it no longer names are cleared. */
   look(view: SiteNow, limits: AlarmLimits, was: (id: string) => boolean): readonly Sight[] | null;
 }
 
-/** An alarm that every site has, about a subject or about the site as a whole. */
+/** An alarm of every site, about a subject or about the site as a whole. */
 export function builtIn(
   facts: Omit<AlarmFacts, 'message' | 'point' | 'threshold'> & { readonly message: string },
 ): AlarmFacts {

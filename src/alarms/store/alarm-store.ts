@@ -1,4 +1,4 @@
-/** States and changes of alarms, and what receivers of notifications have taken. */
+/** States and changes of alarms, and the position of each notification receiver. */
 import type { Database, Transaction } from '../../storage/database.ts';
 import type { AlarmActor, AlarmState, AlarmStateName } from '../alarm-state.ts';
 
@@ -22,9 +22,9 @@ export interface AlarmEntry {
 
 export interface AlarmStore {
   all(): Promise<AlarmState[]>;
-  /** Stores changes that were made without the database, and alarms as they are now, also those whose changes were lost. */
+  /** Stores changes made during an outage, and current states, also of alarms whose changes were dropped. */
   put(changes: readonly AlarmChange[], alarms?: readonly AlarmState[]): Promise<void>;
-  /** Reads the alarms `ids` as they are stored, and stores what `step` makes of them, all or nothing. */
+  /** Reads the stored alarms `ids`, applies `step` and stores the result, all or nothing. */
   change(
     ids: readonly string[],
     step: (stored: ReadonlyMap<string, AlarmState>) => readonly AlarmChange[],
@@ -36,14 +36,14 @@ export interface AlarmStore {
   lastSequence(): Promise<number>;
   /** Removes changes before `wallMs`, and beyond the newest `rows`. */
   prune(wallMs: number, rows: number): Promise<void>;
-  /** Notes that a process controls, or ended in order; answers what was noted before. */
+  /** Records that a process leads, or has shut down cleanly; returns the previous record. */
   control(controlling: boolean): Promise<boolean>;
-  /** The last position that a receiver has taken; null for a new one. */
+  /** The last position that a receiver has accepted; null for a new one. */
   taken(receiver: string): Promise<number | null>;
   take(receiver: string, sequence: number): Promise<void>;
 }
 
-/** Rows of one statement: SQLite bounds its parameters. */
+/** Rows per statement: SQLite limits its parameters. */
 const rowsPerStatement = 500;
 
 export function createAlarmStore(database: Database): AlarmStore {

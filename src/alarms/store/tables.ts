@@ -2,9 +2,9 @@
 
 declare module '../../storage/database.ts' {
   interface SiteTables {
-    /** Every alarm that was ever raised or shelved; `state` is JSON. */
+    /** Every alarm that has ever been raised or shelved; `state` is JSON. */
     alarm: { id: string; state: string };
-    /** Changes in the order of `sequence`, which is without gaps and in the order of the commits. */
+    /** Changes in the order of `sequence`, which has no gaps and follows the order of the commits. */
     alarm_history: {
       sequence: number;
       id: string;
@@ -14,9 +14,9 @@ declare module '../../storage/database.ts' {
       actor: string | null;
       reason: string | null;
     };
-    /** At most one row: the last sequence, and whether a process controls that has not ended in order. */
+    /** At most one row: the last sequence, and whether a leader has not shut down cleanly. */
     alarm_account: { one: number; last: number; controlling: number };
-    /** The last change that each receiver of notifications has taken. */
+    /** The last change that each receiver of notifications has accepted. */
     alarm_receiver: { receiver: string; sequence: number };
   }
 }

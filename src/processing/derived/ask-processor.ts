@@ -1,5 +1,5 @@
 /**
- * Steps 9 and 10 of [data-processing §4.1]: call the processor with one complete frame, validate its answer, stamp a valid one. Each outcome
+ * Steps 9 and 10 of [data-processing §4.1]: calls the processor with one frame, validates its answer, stamps a valid one. Each outcome
  * is a value; `refusalOf` is the refusal for the caller of the application route.
  */
 import type { DerivedData } from '../../api/processing.ts';

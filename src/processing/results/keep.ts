@@ -1,4 +1,4 @@
-/** Stores the results of process calls, for routes that request it [data-processing §8]. A result that cannot be stored is answered all the same. */
+/** Stores results of process calls, for routes that request it [data-processing §8]. A result that cannot be stored is still answered. */
 import type { NormalisedFrame } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';

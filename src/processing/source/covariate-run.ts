@@ -1,5 +1,5 @@
 /**
- * A file of covariate runs, text to checked runs [data-processing §4.8]: issuer, forecast values and issue time. Strict: one
+ * A file of covariate runs, text to validated runs [data-processing §4.8]: issuer, forecast values and issue time. Strict: one
  * wrong value makes the whole file unusable, because the rest cannot be trusted then.
  */
 import Type, { type Static } from 'typebox';
@@ -20,7 +20,7 @@ export interface CovariateRun {
   readonly fields: ReadonlyMap<string, { readonly unit: string; readonly cells: Cells }>;
 }
 
-/** The message says which place breaks which rule; it holds no path of a file. */
+/** The message names the position and the violated rule, but no file path. */
 export class CovariateRunError extends Error {}
 
 const { runs: runsMax, run_times: timesMax } = sourceLimits;

@@ -1,6 +1,6 @@
 /**
  * Read-only live state for the live tail [data-processing §4.7]: finite values of usable quality, with the wall time of their
- * observation. A call asks for a label that has passed, and by then newer values have come: so the last sample of each interval is held
+ * observation. A call asks for a past label, for which newer values have arrived since: so the last sample of each interval is held
  * until the next two have ended. Nothing here can write.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -14,7 +14,7 @@ export interface LiveSample {
   readonly uncertain: boolean;
 }
 
-/** A point of the live table, and the grid on which it is asked for. */
+/** A point of the live table, and the grid of its requests. */
 export interface WatchedPoint {
   readonly pointIndex: number;
   readonly cadenceMs: number;
@@ -25,7 +25,7 @@ export interface LiveState {
   sample(point: WatchedPoint, labelMs: number): LiveSample | null;
 }
 
-/** No live state at all: every tail stays as it was stored. */
+/** Without live state every tail stays as stored. */
 export const noLiveState: LiveState = { sample: () => null };
 
 /** Intervals whose last sample is held, the present one included. */
@@ -45,7 +45,7 @@ export class LiveTails implements LiveState {
     this.#held = watched.map((point) => ({ ...point, samples: new Map() }));
   }
 
-  /** Looks at the live table every `pollMs`, where anything is watched. */
+  /** Reads the live table every `pollMs`, if any point is watched. */
   watch(pollMs: number): Timer {
     let timer: Timer | undefined;
     const next = (): void => {
@@ -56,7 +56,7 @@ export class LiveTails implements LiveState {
     return { cancel: () => timer?.cancel() };
   }
 
-  /** Takes one moment of the live table. */
+  /** Takes the samples of the live table now. */
   look(): void {
     if (this.#held.length === 0 || !this.#table.copyInto(this.#snapshot, this.#clock)) return;
     for (const { pointIndex, cadenceMs, samples } of this.#held) {

@@ -15,12 +15,12 @@ export function recordedWindow(source: RecordedSource, asked: Asked): SeriesWind
   const { series, sourceRef, aggregation, duplicatePolicy, factor, isCounter } = source;
   const { range, ...grid } = asked;
   const window = { ...grid, series, sourceRef, duplicatePolicy };
-  // The first interval needs what the counter showed before it. Ranges are of powers, which nobody recorded.
+  // The first interval needs the counter's previous value. Ranges are those of powers, which are not recorded.
   if (isCounter) return { ...window, steps: grid.steps + 1, aggregation: 'last' };
   return { ...window, aggregation, range: factor === 1 ? range : scaledRange(range, 1 / factor) };
 }
 
-/** Bounds that a positive factor moves; a whole number of one unit need not be one of another. */
+/** Bounds, converted by a positive factor; an integer in one unit need not be one in another. */
 function scaledRange(range: Asked['range'], factor: number): Asked['range'] {
   const { integer: _, ...bounds } = range as { readonly integer?: boolean } & Readonly<Record<string, number>>;
   return Object.fromEntries(Object.entries(bounds).map(([name, bound]) => [name, bound * factor]));
@@ -38,7 +38,7 @@ export function inTaskUnit(
 
 const hourMs = 3_600_000;
 
-/** One cell fewer than the counter has; NaN beside a gap, and where it counts down: it began again. */
+/** One cell fewer than the counter has; NaN at a gap, and at a reset, where the counter decreases. */
 function powers(answer: WindowAnswer, perDifference: number): WindowAnswer {
   const { cells: counts, uncertainCells: doubts } = answer;
   const steps = counts.length - 1;

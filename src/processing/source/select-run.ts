@@ -1,5 +1,5 @@
 /**
- * Which run feeds the future grid [data-processing §4.8]: the newest one issued at or
+ * Selects the run for the future grid [data-processing §4.8]: the newest one issued at or
  * before `as_of`, its watermark too, that covers the whole grid with every field that the dataset's features need.
  */
 import { type Grid, labelMs } from '../frame/grid.ts';

@@ -1,8 +1,8 @@
 /**
  * The upstream HTTP history adapter [data-processing §4.10]: one `POST <endpoint>/v1/history/grid` asks
- * for every series of a request on one exact grid, so that all come from one moment of the other store. It knows cells
- * only: `last` and `reject`, which commissioning made sure of. An answer that is off the grid, unsorted, oversized or in
- * any way not what was asked for makes the request unavailable.
+ * for every series of a request on one exact grid, so that all come from one state of the other store. It supports cells
+ * only: `last` and `reject`, which commissioning ensures. An answer that is off the grid, unsorted, oversized or otherwise
+ * invalid makes the request unavailable.
  */
 import Type, { type Static } from 'typebox';
 import { timestampSchema, wireLimits } from '../../api/processing.ts';
@@ -123,7 +123,7 @@ function answerOf(window: SeriesWindow, series: ReadonlyMap<string, GridAnswer>)
       return;
     }
     cells[index] = value;
-    // The only time that this store tells of a value is its label.
+    // For this store the label is the only known time of a value.
     watermarkMs = window.asOfMs - (window.steps - 1 - index) * window.cadenceMs;
   });
   const rows = values.filter((value) => value !== null).length;

@@ -1,6 +1,6 @@
 /**
  * The conformance check of a processor in any language: valid requests must get valid results, hostile ones the error
- * that the contract names. One line of the scorecard each; nothing is assumed about the processor but its address.
+ * that the contract defines. One line of the scorecard each; nothing is assumed about the processor except its address.
  */
 import {
   type ForecastOptions,
@@ -25,18 +25,18 @@ export interface ScoreLine {
   readonly part: string;
   readonly name: string;
   readonly passed: boolean;
-  /** The actual result, when it is not the expected one. */
+  /** The actual result, if it is not the expected one. */
   readonly seen: string;
 }
 
-/** Room of the processor's clock and ours, as a route's default. */
+/** Tolerated difference between the processor's clock and ours, as the default of a route. */
 const clockSkewMs = 2000;
 const usualDeadlineMs = 30_000;
 const shortDeadlineMs = 50;
-/** An answer after the deadline may be under way this long. */
+/** Tolerated delay of an answer after the deadline. */
 const shortDeadlineGraceMs = 2000;
 const callersAtOnce = 32;
-/** The contents that an error must never have: absolute paths, stack frames, queries, addresses. */
+/** Contents that an error must never have: absolute paths, stack frames, queries, addresses. */
 const leaks =
   /(^|[\s"'(=])\/(?!frame|options|task|binding|artifact|deadline|submitted_at|request_id|schema|input_digest|processor_contract)[a-z]+\/|\bat [\w.<>]+ \(|Traceback|\bSELECT\b|\d+\.\d+\.\d+\.\d+/;
 
@@ -156,7 +156,7 @@ async function checkHostile(target: Target, task: TaskDeclaration): Promise<Scor
   let made = make();
   let madeAtMs = target.clock.monotonicMs();
   for (let index = 0; index < made.length; index++) {
-    // Made afresh in time, so that a long run meets no deadline.
+    // Renewed in time, so that a long run meets no deadline.
     if (target.clock.monotonicMs() - madeAtMs > usualDeadlineMs / 3) {
       made = make();
       madeAtMs = target.clock.monotonicMs();
@@ -175,7 +175,7 @@ async function checkHostile(target: Target, task: TaskDeclaration): Promise<Scor
   return lines;
 }
 
-/** Null when the answer is the error that the table names, in the contract's envelope, and tells nothing it should not. */
+/** Null if the answer is the defined error, in the contract's envelope, and reveals nothing else. */
 function refusalFault(got: Got, code: ProcessorErrorCode): string | null {
   const message = messageOf(got);
   if (!message.ok) return message.why;
@@ -191,7 +191,7 @@ function refusalFault(got: Got, code: ProcessorErrorCode): string | null {
   return null;
 }
 
-/** Deadlines that cannot be kept, and more callers than slots. */
+/** Deadlines that cannot be met, and more callers than slots. */
 async function checkLoad(target: Target, task: TaskDeclaration, health: ProcessorHealth): Promise<ScoreLine[]> {
   const known = { target, health };
   const short = sample(target, task, { horizon_steps: task.frame.horizon_steps }, shortDeadlineMs);

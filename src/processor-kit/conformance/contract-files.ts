@@ -1,6 +1,6 @@
 /**
- * The files of docs/processor-contract that are made and not written: JSON Schemas of the wire, and examples. Their text
- * is a function of the contract alone, so that a test can hold the committed files against it.
+ * The generated files of docs/processor-contract: JSON Schemas of the wire, and examples. Their text
+ * is a function of the contract alone, so that a test can compare the committed files with it.
  */
 import type { TSchema } from 'typebox';
 import {

@@ -1,5 +1,5 @@
 /**
- * Requests that a processor must refuse, each made from a valid one, with the answer that [processor §4]
+ * Requests that a processor must refuse, each derived from a valid one, with the required answer of [processor §4]
  * ("Processor-facing errors") gives it. The list is data for any task: paths name what the task's own frame holds.
  */
 import { processorMediaType } from '../../api/processing.ts';
@@ -36,7 +36,7 @@ export function hostileRequests(request: NormalisedRequest, task: TaskDeclaratio
   return [
     ...rows.map(([name, code, ...operations]) => {
       const changed = patched(request, operations);
-      // Everything is refused for its own fault, not because the digest no longer fits.
+      // Each is refused for its own fault, not because the digest no longer matches.
       const stale = operations.some((operation) => operation.path === '/input_digest');
       const body = JSON.stringify(stale ? changed : { ...changed, input_digest: digestOf(changed) });
       return { name, code, contentType: processorMediaType, body, patch: operations };
@@ -235,7 +235,7 @@ function futureRows(frame: NormalisedRequest['frame'], extra: (values: readonly 
   ];
 }
 
-/** Aggregates that are not those of the cells, and data beyond the task's policy. */
+/** Aggregates that do not match the cells, and data that violates the task's policy. */
 function qualityRows({ frame }: NormalisedRequest, task: TaskDeclaration): Row[] {
   const { cadence_seconds: cadenceSeconds } = task.frame;
   const rows: Row[] = [
@@ -268,7 +268,7 @@ function qualityRows({ frame }: NormalisedRequest, task: TaskDeclaration): Row[]
   return rows;
 }
 
-/** Bodies that are not JSON with one meaning, and headers that do not say what the body is ([processor §4] step 1). */
+/** Bodies that are not unambiguous JSON, and headers that do not describe the body ([processor §4] step 1). */
 function textRequests(json: string): HostileRequest[] {
   const text = (name: string, code: ProcessorErrorCode, body: string): HostileRequest => ({
     name,

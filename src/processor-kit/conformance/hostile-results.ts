@@ -35,7 +35,7 @@ const asFallback = (value: number): PatchOperation[] => [
   replace('/output/points/1/value', value),
 ];
 
-/** Valid JSON that answers another question, another time or nothing that was asked. */
+/** Valid JSON that answers another question, another time or no request. */
 export const hostileResults: readonly HostileResult[] = [
   row('another schema', 'schema /schema version', replace('/schema', 'svc.data-processing.result.v2')),
   row("another's request id", 'request_id /request_id', replace('/request_id', '0190aee6-2139-7a87-8448-806f1b843999')),

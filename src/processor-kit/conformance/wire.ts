@@ -1,4 +1,4 @@
-/** Asking a processor under test: raw requests out, raw answers back, under the same bounds as the service's own calls. */
+/** Requests to a processor under test: raw requests out, raw answers back, with the same limits as the service's own calls. */
 import { processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isProcessorMediaType } from '../../contract/wire/media-type.ts';
@@ -6,7 +6,7 @@ import { decodeMessage } from '../../contract/wire/message.ts';
 import { exchange, type HttpAnswer } from '../../egress/exchange.ts';
 import { isLoopbackAddress, systemResolve } from '../../egress/pinned-address.ts';
 
-/** The longest answer that is read, and the longest that one is waited for. */
+/** Maximum size of an answer, and maximum wait for it. */
 const answerBytesMax = 16_777_216;
 const connectTimeoutMs = 5000;
 
@@ -28,10 +28,10 @@ export interface Sent {
 
 export type Got =
   | { readonly ok: true; readonly answer: HttpAnswer; readonly elapsedMs: number }
-  /** Why there is no answer, in one word. */
+  /** The reason for a missing answer, in one word. */
   | { readonly ok: false; readonly end: string };
 
-/** A message of the contract's media type, or what is wrong with the answer. */
+/** A message of the contract's media type, or the fault of the answer. */
 export type GotMessage =
   | { readonly ok: true; readonly message: unknown }
   | { readonly ok: false; readonly why: string };

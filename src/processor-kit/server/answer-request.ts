@@ -22,13 +22,13 @@ export interface ServedProcessor {
   readonly processor: ProcessorRef;
   readonly declarations: readonly TaskDeclaration[];
   readonly limits: ServerLimits;
-  /** Null: no token is asked for. */
+  /** Null: no token is required. */
   readonly bearerToken: string | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly work: Work;
   condition(): ProcessorHealth['status'];
-  /** Whether the artifact that a request selects is here. */
+  /** Whether the requested artifact is available. */
   knowsArtifact(artifact: ArtifactRef, declaration: TaskDeclaration): boolean;
 }
 
@@ -42,7 +42,7 @@ export interface ProcessorReply {
 export interface RequestAnswerer {
   process(received: ReceivedRequest, signal: AbortSignal): Promise<ProcessorReply>;
   health(headers: ReceivedRequest['headers']): ProcessorReply;
-  /** Requests that are being worked on; one whose work continues after its deadline still counts. */
+  /** Requests in progress; one whose work continues after its deadline still counts. */
   readonly working: number;
 }
 
@@ -50,11 +50,11 @@ export function requestAnswerer(served: ServedProcessor): RequestAnswerer {
   const { clock, limits, log } = served;
   let working = 0;
 
-  /** The work, whose slot is given back when it really ends, which may be later than its answer. */
+  /** The work, whose slot is released when it actually ends, possibly later than its answer. */
   function start(accepted: AcceptedRequest, signal: AbortSignal): Promise<Findings> {
     working++;
     const ended = (): void => void working--;
-    // In a turn of its own: a function that throws before its first await is a failure like another.
+    // In a separate turn, so that a synchronous throw is a failure like any other.
     const work = Promise.resolve().then(() => served.work(accepted, signal));
     work.then(ended, ended);
     return work;
@@ -110,7 +110,7 @@ export function requestAnswerer(served: ServedProcessor): RequestAnswerer {
   };
 }
 
-/** [processor §5]: a model that fails on a valid request is a completed answer; the next cadence may go better. */
+/** [processor §5]: a model failure on a valid request is a completed answer; the next cadence may succeed. */
 function runtimeUnavailable({ declaration }: AcceptedRequest): Findings {
   const retry_after_seconds = declaration.frame.cadence_seconds;
   const unavailable = { reason_code: 'MODEL_RUNTIME_UNAVAILABLE', retryable: true, retry_after_seconds };

@@ -1,6 +1,6 @@
 /**
- * A processor without a model [data-processing §6.3]: the task's declared strategies in their order, the first that the
- * frame can serve. Enough for a site that has no forecaster yet, and what every processor here falls back to.
+ * A processor without a model [data-processing §6.3]: applies the first of the task's declared strategies that the
+ * frame supports. Enough for a site without a forecaster, and the fallback of every processor here.
  */
 import type { ForecastPoint } from '../../api/processing.ts';
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';

@@ -5,9 +5,9 @@ export interface ServerLimits {
   readonly max_request_bytes: number;
   /** Cells of one frame. */
   readonly max_frame_cells: number;
-  /** Requests that are worked on at once; the excess is answered 429. */
+  /** Concurrent requests; further ones are answered 429. */
   readonly max_concurrency: number;
-  /** Requests whose bytes are read at once: what bounds the memory; the excess is answered 429. */
+  /** Concurrent uploads, which limits memory; further ones are answered 429. */
   readonly max_reading: number;
   /** Time for the bytes of one request to arrive. */
   readonly read_timeout_ms: number;
@@ -28,7 +28,7 @@ export const defaultServerLimits: ServerLimits = {
 export const connectionsMax = 256;
 /** All headers of one request. */
 export const requestHeaderBytes = 16_384;
-/** Time for a refused sender to read its answer while the rest of its request is thrown away. */
+/** Time for a refused sender to read its answer while the rest of its request is discarded. */
 export const lingerMs = 1000;
-/** How often a server that is closing looks for connections that have nothing under way any more. */
+/** Interval at which a closing server checks for idle connections. */
 export const idleSweepMs = 50;

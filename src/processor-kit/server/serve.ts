@@ -12,7 +12,7 @@ import { connectionsMax, idleSweepMs, lingerMs, requestHeaderBytes } from './lim
 
 export interface ProcessorServer {
   readonly port: number;
-  /** Takes no more connections, lets answers finish for `graceMs`, then cuts what is left. */
+  /** Stops accepting connections, lets answers finish for `graceMs`, then closes the rest. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export async function serveProcessor(
   return { port: portOf(server), close: (graceMs) => close(server, served, graceMs) };
 }
 
-/** The listener alone, for a server that somebody else owns. */
+/** The request listener, for an existing server. */
 function processorListener(served: ServedProcessor): (request: IncomingMessage, response: ServerResponse) => void {
   const answerer = requestAnswerer(served);
   let reading = 0;
@@ -39,7 +39,7 @@ function processorListener(served: ServedProcessor): (request: IncomingMessage, 
     const headers = singleHeaders(request);
     if (path === '/v1/health' && request.method === 'GET') return answerer.health(headers);
     if (path !== '/v1/process' || request.method !== 'POST') return refuse('ROUTE_NOT_FOUND');
-    // Nobody without a token makes this process read a body.
+    // Without a valid token no body is read.
     const denied = served.bearerToken === null ? null : bearerFault(headers['authorization'], served.bearerToken);
     if (denied !== null) return refuse(denied);
     if (reading >= served.limits.max_reading) return busy(served.limits);
@@ -62,7 +62,7 @@ function processorListener(served: ServedProcessor): (request: IncomingMessage, 
   };
 }
 
-/** The body, or the reply to one that is too long or too slow; what was not read is never read. */
+/** The body, or the reply to one that is too long or too slow; the rest is not read. */
 async function readBody(
   request: IncomingMessage,
   served: ServedProcessor,
@@ -110,7 +110,7 @@ function send(
   response.writeHead(status, { ...headers, ...unread, 'content-length': body.byteLength });
   response.end(body);
   if (request.complete) return;
-  // Cutting at once would take the answer away from a sender that is still writing: what comes is thrown away for a while.
+  // Closing at once would lose the answer for a sender that is still writing: input is discarded for a while.
   request.removeAllListeners('data').resume();
   const cut = clock.after(lingerMs, () => request.destroy());
   request.once('close', () => cut.cancel());
@@ -131,7 +131,7 @@ function portOf(server: Server): number {
 async function close(server: Server, served: ServedProcessor, graceMs: number): Promise<void> {
   const { clock } = served;
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  // A connection whose last answer has gone out is idle, and would be kept open for seconds.
+  // After its last answer a connection is idle, and would be kept open for seconds.
   let sweep: Timer | undefined;
   const sweepIdle = (): void => {
     server.closeIdleConnections();

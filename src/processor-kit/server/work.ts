@@ -20,7 +20,7 @@ import type { FallbackPolicy } from '../../contract/task/declaration.ts';
 import { timeMs } from '../../contract/wire/normal-times.ts';
 import type { AcceptedRequest } from '../check-request.ts';
 
-/** The result; expiry is the task's own bound unless a shorter age is given. */
+/** The result; expiry is the task's maximum age unless a shorter one is given. */
 export type Findings =
   | {
       readonly status: 'produced';
@@ -40,7 +40,7 @@ export type Findings =
     }
   | { readonly status: 'unavailable'; readonly unavailable: UnavailableBlock; readonly warnings?: readonly string[] };
 
-/** Honours `signal`, which aborts at the request's deadline and when the sender is gone. */
+/** Honours `signal`, which aborts at the request's deadline and when the sender disconnects. */
 export type Work = (accepted: AcceptedRequest, signal: AbortSignal) => Promise<Findings>;
 
 export function resultOf(
@@ -95,8 +95,8 @@ export function horizonLabels({ request, declaration }: AcceptedRequest): string
 }
 
 /**
- * The findings of one named strategy of the task, in exactly the numbers that the service will compute again; null when
- * the frame does not hold what the strategy needs. Every requested probability repeats the value.
+ * The findings of one named strategy of the task, with the same numbers that the service will compute; null if
+ * the frame lacks the needed values. Every requested probability repeats the value.
  */
 export function fallbackFindings(
   policy: FallbackPolicy,
