@@ -1,7 +1,7 @@
 /**
- * Who may write an action point: limits and overrides come first [points §7], then rules [rules §6.2]. Among rules, within a
+ * Which write to an action point is accepted: limits and overrides come first [points §7], then rules [rules §6.2]. Among rules, within a
  * cycle the first accepted write wins, and since rules run in priority order that is the highest priority's; `priority_hold_ms`
- * keeps it against lower ones for longer; `max_writes_per_minute` bounds how often rules write a point at all. Only accepted
+ * protects it from lower priorities for longer; `max_writes_per_minute` limits how often rules write a point at all. Only accepted
  * writes claim a point.
  */
 import type { PointFacts } from '../site/catalogue.ts';
@@ -13,7 +13,7 @@ interface Claim {
   ruleId: number;
   priority: number;
   holdUntilMs: number;
-  /** Moments of accepted writes in the last minute; kept only for points with a limit. */
+  /** Times of accepted writes in the last minute; stored only for points with a limit. */
   readonly writtenMs: number[];
 }
 
@@ -30,24 +30,24 @@ export interface Ladder {
 }
 
 export interface Arbiter {
-  /** Begins a cycle: claims of the one before no longer count, holds do. */
+  /** Starts a cycle: claims of the previous one no longer count, holds do. */
   beginCycle(now: ClockTimes): void;
   ask(point: PointFacts, ruleId: number, priority: number): Verdict;
   /** The value within all limits of the point. */
   permitted(point: PointFacts, value: number): Permitted;
   /** The write of a rule was accepted. */
   claim(point: PointFacts, ruleId: number, priority: number, permitted: Permitted): void;
-  /** How long the last rule that wrote the point keeps it against lower priorities; null where it does not. */
+  /** How long the last rule that wrote the point is protected from lower priorities; null without a hold. */
   heldUntil(point: PointFacts): { readonly ruleId: number; readonly untilMs: number } | null;
-  /** Points claimed since the last call whose hold or write budget must outlive a restart. */
+  /** Points claimed since the last call whose hold or write budget must survive a restart. */
   takeClaimed(): PointFacts[];
-  /** The claim on a point in its durable form; null when nobody has written it. */
+  /** The claim on a point in its durable form; null if no rule has written it. */
   exportClaim(point: PointFacts, nowMs: number, wallMs: number): StoredClaim | null;
-  /** Takes up a claim of an earlier process; a wall clock that jumped neither lengthens a hold nor frees a budget early. */
+  /** Restores a claim of an earlier process; a wall clock that jumped neither lengthens a hold nor resets a budget early. */
   restoreClaim(point: PointFacts, stored: unknown, nowMs: number, wallMs: number): void;
 }
 
-/** Durable form; moments as wall milliseconds. */
+/** Durable form; times as wall milliseconds. */
 interface StoredClaim {
   readonly rule: number;
   readonly priority: number;
@@ -60,7 +60,7 @@ const allowed: Verdict = { allowed: true };
 
 /** Without overrides and limits: a trial of one rule. */
 export function createArbiter(ladder: Ladder | null = null): Arbiter {
-  /** By point index; a point nobody has written has no claim. */
+  /** By point index; a point without writes has no claim. */
   const claims: (Claim | undefined)[] = [];
   const now = { monotonicMs: 0, wallMs: 0 };
   let cycle = 0;
@@ -147,7 +147,7 @@ export function createArbiter(ladder: Ladder | null = null): Arbiter {
       if (!isStoredClaim(stored)) return;
       const ageMs = (label: number): number => Math.max(0, wallMs - label);
       claims[point.index] = {
-        // Of no cycle of this process.
+        // Of no cycle in this process.
         cycle: -1,
         ruleId: stored.rule,
         priority: stored.priority,
@@ -158,7 +158,7 @@ export function createArbiter(ladder: Ladder | null = null): Arbiter {
   };
 }
 
-/** Its name is looked up where it is shown: it may change. */
+/** Its name is looked up for display, because it may change. */
 function ruleOwner(ruleId: number): Owner {
   return { kind: 'rule', id: String(ruleId), name: '', untilMs: null };
 }

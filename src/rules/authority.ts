@@ -1,6 +1,6 @@
 /**
- * Overrides and limits of an action point [points §7]: an override holds its value, and limits bound whatever is written,
- * an override too. Both end by themselves. Pure: the engine supplies both clocks and the readings.
+ * Overrides and limits of an action point [points §7]: an override holds its value, and limits apply to every write,
+ * overrides included. Both expire. Pure: the engine supplies both clocks and the readings.
  */
 import type { PointFacts } from '../site/catalogue.ts';
 import type { LimitBound, StandingLimit } from '../site/standing-limits.ts';
@@ -32,10 +32,10 @@ interface Limit extends GrantFacts {
   readonly min: number | null;
   readonly max: number | null;
 }
-/** Authority over one point that a person was given, with an end. */
+/** A person's temporary authority over one point. */
 export type Grant = Override | Limit;
 
-/** The allowed range of a point now, and the limit behind each bound. */
+/** The current range of a point, and the limit behind each bound. */
 export interface Bounds {
   readonly low: number;
   readonly high: number;
@@ -49,7 +49,7 @@ interface BoundSource {
   readonly untilMs: number | null;
 }
 
-/** The value to be written in place of another, and the limit that changed it. */
+/** The value to be written instead of another, and the limit that changed it. */
 export interface Permitted {
   readonly value: number;
   readonly limitedBy: BoundSource | null;
@@ -90,7 +90,7 @@ export class Authority {
     }
   }
 
-  /** Takes a grant into force; returns the override that it replaces. */
+  /** Applies a grant; returns the override that it replaces. */
   hold(grant: Grant, pointIndex: number, now: ClockTimes): Override | null {
     const spanMs = grant.untilMs - grant.fromMs;
     const leftMs = Math.min(grant.untilMs - now.wallMs, spanMs);
@@ -117,7 +117,7 @@ export class Authority {
     return held.grant;
   }
 
-  /** Ends what has reached its end by either clock. */
+  /** Ends grants that have expired by either clock. */
   expire(now: ClockTimes): Grant[] {
     if (this.#held.size === 0) return [];
     const over = [...this.#held.values()].filter(({ grant, endsMs }) => hasEnded(grant, endsMs, now));
@@ -125,7 +125,7 @@ export class Authority {
     return over.map(({ grant }) => grant);
   }
 
-  /** Takes the readings of this moment that standing limits follow. */
+  /** Takes the current readings that standing limits follow. */
   measure(readingOf: ReadingOf, nowMs: number): void {
     for (const entries of this.#standing.values())
       for (const { low, high } of entries) {
@@ -149,7 +149,7 @@ export class Authority {
     );
   }
 
-  /** Points that some limit bounds. */
+  /** Points with a limit. */
   limited(): ReadonlySet<number> {
     if (this.#limits.size + this.#standing.size === 0) return none;
     return new Set([...this.#limits.keys(), ...this.#standing.keys()]);
@@ -163,7 +163,7 @@ export class Authority {
     return { value: within, limitedBy: within === value ? null : value > within ? bounds.highBy : bounds.lowBy };
   }
 
-  /** The tightest of all limits of a point, within its range; null where nothing limits it. Where they cross, `max` holds. */
+  /** The tightest of all limits of a point, within its range; null without limits. If they cross, `max` applies. */
   bounds(point: Pick<PointFacts, 'index' | 'min' | 'max'>): Bounds | null {
     const [limits, standing] = [this.#limits.get(point.index), this.#standing.get(point.index)];
     if (limits === undefined && standing === undefined) return null;
@@ -194,7 +194,7 @@ export class Authority {
   }
 }
 
-/** The value to be written in place of `value` within the bounds: a step inside them, or where none lies inside, the bound itself. */
+/** The value to be written instead of `value` within the bounds: a step inside them, or without one the bound itself. */
 function bounded(value: number, point: PointFacts, { low, high }: Pick<Bounds, 'low' | 'high'>): number {
   if (value >= low && value <= high) return value;
   const bound = value > high ? high : low;
@@ -202,7 +202,7 @@ function bounded(value: number, point: PointFacts, { low, high }: Pick<Bounds, '
   return settled(bound, narrowed) ?? steppedDown(high, point) ?? high;
 }
 
-/** No step lies between the bounds: `max` holds. */
+/** No step lies between the bounds: `max` applies. */
 function steppedDown(high: number, point: PointFacts): number | null {
   return settled(high - (point.step ?? 0) / 2, { ...point, max: high });
 }
@@ -211,7 +211,7 @@ function hasEnded(grant: Grant, endsMs: number, now: ClockTimes): boolean {
   return now.wallMs >= grant.untilMs || now.monotonicMs >= endsMs;
 }
 
-/** One bound of a standing limit: a number, or a reading that is followed for as long as it is usable [points §7.2]. */
+/** One bound of a standing limit: a number, or a reading as long as it is usable [points §7.2]. */
 class MeasuredBound {
   readonly #bound: LimitBound;
   readonly #failsafe: number;

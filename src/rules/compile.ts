@@ -1,6 +1,6 @@
 /**
  * Topology to compiled rule [rules §4.7], [rules §5.1]: every name becomes a slot, every reference a position, every
- * expression a closure, once. The topology was checked when it was stored; what does not hold here is a bug.
+ * expression a closure, once. The topology was validated when it was stored; an inconsistency here is a bug.
  *
  * Each declaration has a slot of its own. Where several declarations of one name can reach a use, the last one in
  * topological order that ran is read, so that a name declared again shadows from there on, and only there.
@@ -23,7 +23,7 @@ export interface RuleSource {
   readonly id: number;
   readonly revision: number;
   readonly priority: number;
-  /** The rule's own period: `interval_ms`, or what stands for it with other triggers. */
+  /** The rule's own period: `interval_ms`, or its equivalent for other triggers. */
   readonly periodMs: number;
 }
 
@@ -56,13 +56,13 @@ export interface CompiledWrite {
   /** Slot of the value if it is a constant or a plain variable, else -1. */
   readonly slot: number;
   readonly run: Run;
-  /** The last value that was asked for, and what the point takes in its place: most runs write what the one before wrote. */
+  /** Cache: the last requested value, and the value after limits and rounding: most runs repeat the previous write. */
   readonly latest: { asked: number; settled: number | null };
 }
-/** The record's details of a switch, by the output it took. */
+/** The record's details of a switch, by output. */
 interface SwitchDetails {
   readonly type: NodeType;
-  /** `result` is null for a branch that was not tried. */
+  /** `result` is null for a branch that was not evaluated. */
   readonly branches: readonly { readonly name: string; readonly result: boolean | null }[];
   readonly output: string;
 }
@@ -70,9 +70,9 @@ interface SwitchDetails {
 export interface CompiledNode {
   readonly id: string;
   readonly type: NodeType;
-  /** True when there is work before branches and writes: reads, assignments or call sites. */
+  /** True if there is work before branches and writes: reads, assignments or call sites. */
   readonly prepares: boolean;
-  /** True when the node does nothing but lead on. */
+  /** True if the node only passes on. */
   readonly isIdle: boolean;
   /** True if running it again on unchanged inputs gives the same result and changes no state. */
   readonly isSteady: boolean;
@@ -86,13 +86,13 @@ export interface CompiledNode {
   readonly before: readonly Advance[];
   readonly branches: readonly CompiledBranch[];
   readonly writes: readonly CompiledWrite[];
-  /** Targets of the output taken when no branch is. */
+  /** Targets of the output without a true branch. */
   readonly next: readonly number[];
-  /** Of a switch: for `else` first, then by branch. */
+  /** For a switch: `else` first, then by branch. */
   readonly details: readonly SwitchDetails[];
 }
 
-/** How the memory of a site follows from two variables of a run. */
+/** How the state of a call site follows from two variables of a run. */
 interface Recall {
   readonly site: number;
   readonly input: string;
@@ -102,11 +102,11 @@ interface Recall {
 
 export type EvaluationStatus = 'evaluated' | 'missing-input' | 'not-finite';
 
-/** The common part of all runs that visit the same nodes, decide the same and end the same. */
+/** The common part of all runs with the same nodes, decisions and end. */
 export interface Trail {
   readonly status: EvaluationStatus;
   readonly positions: readonly number[];
-  /** The switches among them that have decided, and which branch each took; -1 for `else`. */
+  /** The switches among them with a decision, and their branches; -1 for `else`. */
   readonly switches: readonly number[];
   readonly taken: readonly number[];
   readonly path: readonly string[];
@@ -120,13 +120,13 @@ export interface CompiledRule {
   readonly id: number;
   readonly revision: number;
   readonly priority: number;
-  /** Who writes, as its commands say. */
+  /** The writer in its commands. */
   readonly writer: CommandSource;
   readonly nodes: readonly CompiledNode[];
-  /** True when no output has more than one target, and no value depends on which nodes were reached. */
+  /** True if no output has more than one target, and no value depends on which nodes were reached. */
   readonly isPath: boolean;
   readonly sites: readonly SiteFacts[];
-  /** Nodes that compute a value by themselves: whose memory follows from what a run recorded. */
+  /** Nodes that compute a value themselves: their state can be derived from a recorded run. */
   readonly recalls: readonly Recall[];
   /** Every point read, for `GET …/variables`. */
   readonly readPoints: readonly {
@@ -138,7 +138,7 @@ export interface CompiledRule {
   /** Indexes of every point written. */
   readonly writtenPoints: readonly number[];
   readonly frame: Frame;
-  /** The trails of the latest runs, shared by the records of equal ones. */
+  /** Cached trails of the latest runs, shared by equal records. */
   readonly trails: Trail[];
 }
 
@@ -153,7 +153,7 @@ export function compileRule(source: RuleSource, topology: Topology, catalogue: S
   return atOnce(compileSteps(source, topology, catalogue));
 }
 
-/** As `compileRule`, a node a step. */
+/** As `compileRule`, one step per node. */
 export function* compileSteps(source: RuleSource, topology: Topology, catalogue: SiteCatalogue): Steps<CompiledRule> {
   const reachable = reachableFrom(
     topology.start_node,
@@ -204,12 +204,12 @@ export function* compileSteps(source: RuleSource, topology: Topology, catalogue:
 class Binding {
   readonly sites: SiteFacts[] = [];
   readonly recalls: Recall[] = [];
-  /** True when a name has several declarations that reach one use. */
+  /** True if several declarations of a name reach one use. */
   shadows = false;
   #slots = 0;
-  /** Whether an expression of the node that is compiled reads the clock. */
+  /** Whether an expression of the current node reads the clock. */
   #readsClock = false;
-  /** Constants stand in slots of their own, so that an operand is one whether it varies or not. */
+  /** Constants have slots of their own, so that operands are uniform. */
   readonly #constants = new Map<number, number>();
   /** Of parameters, by slot. */
   readonly #parameters = new Map<number, number>();
@@ -227,7 +227,7 @@ class Binding {
     this.#upstream = upstreamOf(topology, this.#position);
   }
 
-  /** Slots with constants and parameters in place; to be called when all nodes are compiled. */
+  /** Slots with constants and parameters filled in; call it when all nodes are compiled. */
   initialSlots(): Float64Array {
     const slots = new Float64Array(this.#slots);
     for (const [value, slot] of this.#constants) slots[slot] = value;
@@ -323,7 +323,7 @@ class Binding {
   }
 
   /**
-   * The call sites of an assignment advance right before it and not at the node's begin, because they may read what an
+   * The call sites of an assignment advance right before it and not at the start of the node, because they may read
    * earlier assignment of the node has computed.
    */
   #assignment(assignment: Assignment, position: number, scope: ExpressionScope, before: Advance[]): CompiledAssignment {

@@ -91,7 +91,7 @@ function readDeclared(config: Reader, context: ContentContext): Declared {
   const passed = ['instance_name', 'point_name', 'unit', 'id', 'label', 'description'];
   for (const entry of config.list('variables', context.limits.listMaximum, false)) {
     const given = readName(entry, 'name');
-    // Here, because a variable that is only written to is not in the topology, where names are compared again.
+    // Here, because a variable that is only written is not in the topology, where names are compared again.
     const twice = given !== undefined && names.has(given);
     if (twice)
       entry.fault('duplicate-variable', 'name', `variable '${given}' is declared twice`, 'give each its own name');
@@ -134,7 +134,7 @@ function readSingle(entry: Reader, context: ContentContext): Omit<VariableRead, 
   return checkPoint(entry, '', ref, context, 'read') ? ref : undefined;
 }
 
-/** One number under either of two names; under both it must be the same, or one of them is a point nobody meant. */
+/** One number under either of two names; under both it must be equal, otherwise one of them is a mistake. */
 function readEither(entry: Reader, name: string, other: string): number | undefined {
   if (entry.has(name) && entry.has(other) && entry.get(name) !== entry.get(other))
     entry.fault('invalid-field', other, `'${name}' and '${other}' differ`, 'leave one of them out');
@@ -312,7 +312,7 @@ function readCalculation(config: Reader, context: ContentContext): TopologyNode 
       results.push(entry.placed({ name: output, expression }, 'formula'));
       return;
     }
-    // The computed value is kept under a name of its own: the output's name still means the point's live value.
+    // The computed value has a name of its own: the output's name still means the point's live value.
     const ref = { instance: target.instance, point_type: target.point_type, point: target.point };
     if (!checkPoint(entry, 'output', ref, context, 'write')) return;
     checkConstant(entry, 'formula', expression, ref, context);
@@ -378,12 +378,12 @@ function prelude(declared: Declared): { variables?: readonly VariableRead[]; ass
   };
 }
 
-/** A name beside the point's own: `output` is cut where both would be too long, so that they stay two. */
+/** A name next to the point's own: `output` is truncated if both would be too long, so that they stay distinct. */
 function resultName(output: string, suffix: string): string {
   return `${output.slice(0, 128 - suffix.length)}${suffix}`;
 }
 
-/** A variable that is only written to is not read: its live value must not be able to stop the write. */
+/** A variable that is only written is not read: its live value must not be able to stop the write. */
 function readsThatCount(
   parser: Formulas,
   declared: Declared,
@@ -403,7 +403,7 @@ function readsThatCount(
   return declared.reads.filter(({ name }) => used.has(name) || !written.has(name));
 }
 
-/** Wires of outputs that the block does not have; the editor keeps some when a branch is removed. */
+/** Wires of outputs that the block does not have; the editor leaves some behind when a branch is removed. */
 function untakenWires(config: Reader, node: TopologyNode): Issue[] {
   const wires = config.get('wires');
   const known = new Set(outputNames(node));

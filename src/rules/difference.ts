@@ -1,6 +1,6 @@
 /**
- * The meaning of a rule's change [rules §1.5]: which settings, nodes, wires and actuators differ, by node id. A move or a label
- * is no change of logic.
+ * The semantic difference of two rules [rules §1.5]: changed settings, nodes, wires and actuators, by node id. A move or a label
+ * is not a change of logic.
  */
 import { type Fields, isFields } from './issues.ts';
 import type { NodeParts, Write } from './node/parts.ts';
@@ -8,7 +8,7 @@ import type { NodeParts, Write } from './node/parts.ts';
 const changeClasses = ['layout', 'wording', 'settings', 'expression', 'wiring', 'added', 'removed'] as const;
 type ChangeClass = (typeof changeClasses)[number];
 
-/** A rule as it is compared. Documents are parsed JSON. */
+/** A rule in comparable form. Documents are parsed JSON. */
 export interface ComparedRule {
   /** Such as name, priority and trigger; both rules have the same members. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export interface ComparedRule {
 interface FieldChange {
   /** JSON Pointer below the node. */
   readonly path: string;
-  /** Null where there was, or will be, nothing. */
+  /** Null before an addition and after a removal. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -40,7 +40,7 @@ interface WireEnd {
 
 type NodeHead = Pick<NodeChange, 'id' | 'label'>;
 
-/** The change of the writes to an action point: added, removed, another value, or the same value behind a changed node. */
+/** The change of the writes to an action point: added, removed, another value, or the same value after a changed node. */
 interface ActuatorChange {
   readonly instance: number;
   readonly point: number;
@@ -59,7 +59,7 @@ export interface RuleDifference {
   readonly actuators: readonly ActuatorChange[];
 }
 
-/** True when nothing that the rule does can differ. */
+/** True if the behaviour of the rule cannot differ. */
 export function sameLogic({ classes }: RuleDifference): boolean {
   return classes.every((name) => name === 'layout' || name === 'wording');
 }
@@ -103,7 +103,7 @@ export function ruleDifference(before: ComparedRule, after: ComparedRule): RuleD
   };
 }
 
-/** The document's nodes, which have labels and places; of a compact rule its topology's. */
+/** The document's nodes, with labels and positions; for a compact rule those of its topology. */
 function shownNodes({ flow, nodes }: ComparedRule): ReadonlyMap<string, Fields> {
   if (!isFields(flow)) return new Map([...nodes].map(([id, node]) => [id, { ...node }]));
   const listed: readonly unknown[] = Array.isArray(flow['nodes']) ? flow['nodes'] : [];
@@ -117,15 +117,15 @@ function headOf([id, node]: readonly [string, Fields]): NodeHead {
   return { id, label: typeof label === 'string' && label !== '' ? label : null };
 }
 
-/** Members of a node that are its content; all others are its drawing. */
+/** Members of a node that are its content; all others are drawing. */
 function contentOf({ type, data, ...drawing }: Fields): { content: Fields; drawing: Fields } {
-  // A node of the compact form is nothing but content.
+  // A node of the compact form is all content.
   if (data === undefined && !('position' in drawing)) return { content: { type, ...drawing }, drawing: {} };
   const members = isFields(data) ? data : {};
   return { content: { type, data: { ...members, config: members['config'] ?? {} } }, drawing };
 }
 
-/** Members of a variable of the second dialect that are there for the reader. */
+/** Members of a variable of the second dialect that are only for the reader. */
 const wordingMembers = new Set(['label', 'description', 'instance_name', 'point_name', 'unit', 'id']);
 
 function nodeChanges(before: Fields, after: Fields): { fields: FieldChange[]; kinds: Set<ChangeClass> } {
@@ -135,7 +135,7 @@ function nodeChanges(before: Fields, after: Fields): { fields: FieldChange[]; ki
   if (!isEqual(old.drawing, now.drawing)) kinds.add('layout');
   compare(old.content, now.content, '', (path, was, is) => {
     const kind = classOf(path);
-    // Added and removed wires have a list of their own; here is only the order in which an output names its targets.
+    // Added and removed wires have a list of their own; this compares the order of an output's targets.
     if (kind === 'wiring' && path.includes('/wires') && !isReordered(was, is)) return;
     kinds.add(kind);
     fields.push({ path, before: was ?? null, after: is ?? null });
@@ -145,7 +145,7 @@ function nodeChanges(before: Fields, after: Fields): { fields: FieldChange[]; ki
 
 function classOf(path: string): ChangeClass {
   const parts = path.slice(1).split('/');
-  // Beside its type and its content, what a node's data says is for the reader.
+  // Members of a node's data other than type and content are for the reader.
   if (parts[0] === 'data' && parts[1] !== 'config' && parts[1] !== 'type') return 'wording';
   const content = parts.slice(parts[0] === 'data' ? 2 : 0);
   const [list, , member = ''] = content;
@@ -171,7 +171,7 @@ function compare(before: unknown, after: unknown, path: string, report: Report):
   else report(path, before, after);
 }
 
-/** Entries at the same places; where an entry was added, removed or moved, the list as a whole. */
+/** Entries at the same positions; if an entry was added, removed or moved, the list as a whole. */
 function compareLists(before: readonly unknown[], after: readonly unknown[], path: string, report: Report): void {
   const moved = before.some((entry, index) => {
     const name = nameOf(entry);
@@ -204,9 +204,9 @@ function drawingOf(flow: unknown): unknown {
 interface Written {
   readonly instance: number;
   readonly point: number;
-  /** By node: what it writes. */
+  /** By node: its writes. */
   readonly values: Readonly<Record<string, readonly Write['value'][]>>;
-  /** A changed node lies on the way to a write, or is one. */
+  /** A changed node is upstream of a write, or is one. */
   readonly isTouched: boolean;
 }
 
@@ -242,7 +242,7 @@ function writtenBy(nodes: ReadonlyMap<string, NodeParts>, touched: ReadonlySet<s
   return written;
 }
 
-/** The given nodes, and every node behind one of them. */
+/** The given nodes, and every node downstream of them. */
 function reachedFrom(nodes: ReadonlyMap<string, NodeParts>, from: ReadonlySet<string>): ReadonlySet<string> {
   const reached = new Set<string>();
   const waiting = [...from];

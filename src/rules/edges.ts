@@ -1,11 +1,11 @@
-/** Edges are only the drawing of a flow [rules §4.1]; one that shows other connections than the wires misleads. */
+/** Edges only draw a flow [rules §4.1]; one that shows other connections than the wires is misleading. */
 
 import type { Issue } from './issues.ts';
 import { isFields } from './issues.ts';
 import { outputNames } from './node/index.ts';
 import type { Topology } from './topology.ts';
 
-/** A warning when non-empty edges differ from the wires. A handle counts where it names an output of its node. */
+/** A warning if non-empty edges differ from the wires. A handle counts if it names an output of its node. */
 export function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
   if (!Array.isArray(edges) || edges.length === 0) return [];
   const wired = new Set<string>();
@@ -30,7 +30,7 @@ export function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
       continue;
     }
     drawnPairs.add(connection(source, target));
-    // Editors name their handles as they like; one that is not an output of the node says nothing about outputs.
+    // Editors choose names of handles; one that is not an output of the node is ignored.
     if (typeof sourceHandle === 'string' && outputs.get(source)?.has(sourceHandle))
       drawn.add(connection(source, target, sourceHandle));
   }

@@ -1,4 +1,4 @@
-/** The rule in words, in English: what the API answers. The console has it in each of its languages. */
+/** The rule in words, in English, for the API. The console has it in each of its languages. */
 import { durationText, type SentenceWords } from './teller.ts';
 
 const list = (items: readonly string[], last: string): string =>

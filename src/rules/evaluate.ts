@@ -21,14 +21,14 @@ import type { RuleState } from './state.ts';
 export interface Plan {
   status: EvaluationStatus;
   /**
-   * Positions of visited nodes, in order; the first `pathLength` count. Lists are never shortened: giving their memory
-   * back and taking it again would cost more than the evaluation.
+   * Positions of visited nodes, in order; the first `pathLength` count. Lists never shrink: releasing and allocating memory
+   * would cost more than the evaluation.
    */
   pathLength: number;
   readonly path: number[];
-  /** By position of a visited switch: which branch was taken; -1 for `else`. */
+  /** By position of a visited switch: its branch; -1 for `else`. */
   readonly taken: number[];
-  /** Planned writes and their raw values, NaN where the value was not finite. */
+  /** Planned writes and their raw values, NaN for a value that was not finite. */
   writeCount: number;
   readonly writes: CompiledWrite[];
   readonly values: number[];
@@ -49,10 +49,10 @@ export function createPlan(): Plan {
   };
 }
 
-/** Runs that one marking of the nodes can count before it is wiped. */
+/** Runs that one marking of the nodes can count before it is cleared. */
 const runsPerMarking = 1 << 30;
 
-/** Walks the rule on `snapshot` and fills `plan`; writes nothing. `state` advances for the nodes that run. */
+/** Evaluates the rule on `snapshot` and fills `plan`; writes nothing. `state` advances for the nodes that run. */
 export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: RuleState, plan: Plan): void {
   const { frame } = rule;
   plan.status = 'evaluated';
@@ -67,8 +67,8 @@ export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: Rule
 }
 
 /**
- * Names what is missing further on too [rules §7.1]: in the nodes that this run has reached already and in
- * those that surely follow. Which branch a decision behind them would take, nobody knows.
+ * Also names missing inputs further on [rules §7.1]: in the nodes that this run has reached already and in
+ * those that certainly follow. The branch of a later decision is unknown.
  */
 function noteFurtherMissing({ nodes, frame, isPath }: CompiledRule, plan: Plan): void {
   const last = plan.path[plan.pathLength - 1] ?? 0;
@@ -81,7 +81,7 @@ function noteFurtherMissing({ nodes, frame, isPath }: CompiledRule, plan: Plan):
   }
 }
 
-/** Where every output has at most one target, one node is next at any time. */
+/** If every output has at most one target, there is one next node at any time. */
 function followPath(rule: CompiledRule, plan: Plan): void {
   const { nodes } = rule;
   const { path } = plan;
@@ -117,10 +117,10 @@ function walkGraph(rule: CompiledRule, plan: Plan): void {
   plan.pathLength = length;
 }
 
-/** Where a run goes on that has ended. */
+/** Next position after the end of a run. */
 const nowhere: readonly number[] = [];
 
-/** Runs one node and answers which nodes are next. */
+/** Runs one node and returns the next nodes. */
 function visit(node: CompiledNode, position: number, rule: CompiledRule, plan: Plan): readonly number[] {
   if (node.prepares) {
     prepare(node, rule, plan);
@@ -131,7 +131,7 @@ function visit(node: CompiledNode, position: number, rule: CompiledRule, plan: P
   return node.next;
 }
 
-/** The steps of a node before it decides or writes. Sets `plan.status` when the run must end here. */
+/** The steps of a node before it decides or writes. Sets `plan.status` if the run must end here. */
 function prepare(node: CompiledNode, rule: CompiledRule, plan: Plan): void {
   const { frame } = rule;
   const { reads, assignments, before } = node;
@@ -144,7 +144,7 @@ function prepare(node: CompiledNode, rule: CompiledRule, plan: Plan): void {
   if (frame.notFinite) plan.status = 'not-finite';
 }
 
-/** Names every input that is not `usable`, once; spelled out here because the call per input is what an evaluation costs. */
+/** Names every input that is not `usable`, once; inlined, because a call per input would dominate the cost of an evaluation. */
 function readInputs(reads: readonly CompiledRead[], snapshot: Snapshot, slots: Float64Array, plan: Plan): void {
   const { values, quality: codes, observedMs, monotonicMs } = snapshot;
   for (let index = 0; index < reads.length; index++) {
@@ -160,7 +160,7 @@ function readInputs(reads: readonly CompiledRead[], snapshot: Snapshot, slots: F
   if (plan.missing.length > 0) plan.status = 'missing-input';
 }
 
-/** Ends at the first value that is not finite: what comes after it has no value either. */
+/** Ends at the first value that is not finite: later ones would have no value either. */
 function assign(assignments: readonly CompiledAssignment[], rule: CompiledRule): void {
   const { frame } = rule;
   const { slots } = frame;

@@ -1,6 +1,6 @@
 /**
  * The executor [rules §7]. One run has two phases: the whole flow is evaluated on one
- * snapshot into a plan, then the plan's writes are dispatched. A run that ends for want of an input, or on a value
+ * snapshot into a plan, then the plan's writes are dispatched. A run that ends because of a missing input, or a value
  * that is not finite, dispatches nothing at all.
  */
 
@@ -15,27 +15,27 @@ import { errorOf, trailOf, variableValues } from './run-record.ts';
 import type { RuleState } from './state.ts';
 import { settled } from './step.ts';
 
-/** Identity and time of a run; made by the engine. */
+/** Identity and time of a run; set by the engine. */
 export interface RunContext {
   readonly executionId: string;
   readonly correlationId: string;
   readonly trigger: RunTrigger;
   /** RFC 3339 UTC with milliseconds. */
   readonly startedAt: string;
-  /** Microseconds since the run began. */
+  /** Microseconds since the start of the run. */
   readonly durationUs: () => number;
   /** Nothing is sent, no point is claimed, and every write within its range counts as accepted [rules §1.6]. */
   readonly isShadow?: boolean;
 }
 
-/** How one execution went, beside what the plan says. */
+/** The result of one execution, in addition to the plan. */
 export interface RuleRun {
   readonly actions: readonly ActionRecord[];
   readonly error: RunError | null;
   readonly outcome: Outcome;
 }
 
-/** Evaluates the rule into `plan` and dispatches what it planned. */
+/** Evaluates the rule into `plan` and dispatches its writes. */
 export function runRule(
   rule: CompiledRule,
   snapshot: Snapshot,
@@ -103,7 +103,7 @@ function outcomeOf(plan: Plan, error: RunError | null, actions: number): Outcome
   return actions > 0 ? 'acted' : 'no_action';
 }
 
-/** The write that the rule alone decides, before anything outside it. */
+/** The result of a write by the rule alone, before any outside check. */
 function shadowed(plan: Plan, index: number): ActionRecord {
   const { nodeId, point, value, write } = plannedAt(plan, index);
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');

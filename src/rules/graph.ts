@@ -1,6 +1,6 @@
 /**
- * From parsed nodes to a checked topology [rules §4.1]: one start, an end, wires that lead somewhere, no cycle,
- * bounded depth, every variable declared on every path to its use; and the warnings about what can never matter.
+ * From parsed nodes to a validated topology [rules §4.1]: one start, an end, connected wires, no cycle,
+ * bounded depth, every variable declared on every path to its use; and warnings about unused parts.
  */
 import type { Steps } from '../base/turns.ts';
 import type { ExpressionNode } from './expression/parse.ts';
@@ -21,15 +21,15 @@ export interface ParsedNode {
   readonly contentPath: string;
 }
 
-/** Unreadable parts of the document: an issue names them already, and no further error is reported for them. */
+/** Unreadable parts of the document: an issue exists already, and no further error is reported for them. */
 export interface Unread {
-  /** Nodes by id, with what they say their type is. */
+  /** Nodes by id, with their declared types. */
   readonly nodes: ReadonlyMap<string, unknown>;
-  /** Variables that a refused part of some node declares. */
+  /** Variables declared in a refused part of some node. */
   readonly names: ReadonlySet<string>;
 }
 
-/** Checks the graph and orders it; notes issues, and answers undefined when there is no order at all. */
+/** Validates the graph and orders it; adds issues, and returns undefined if there is no order. */
 export function* buildTopology(
   nodes: readonly ParsedNode[],
   unread: Unread,
@@ -62,7 +62,7 @@ export function* buildTopology(
   return { start_node: start.id, nodes: ordered, formulas: issues.formulas };
 }
 
-/** Ids of the nodes that a walk from `start` can visit. */
+/** Ids of the nodes that are reachable from `start`. */
 export function reachableFrom(start: string, nodes: ReadonlyMap<string, { readonly node: TopologyNode }>): Set<string> {
   const found = new Set([start]);
   for (const id of found) {
@@ -124,7 +124,7 @@ function topologicalOrder(
   if (order.length === nodes.length) return order;
   const done = new Set(order.map(({ id }) => id));
   const stuck = nodes.filter(({ id }) => !done.has(id));
-  // Every node of a cycle is named once; nodes merely downstream of one are not at fault.
+  // Every node of a cycle is named once; nodes merely downstream of one are not errors.
   for (const parsed of stuck.filter((candidate) => leadsTo(candidate, candidate.id, byId))) {
     const hint = 'a flow runs once from start to end; remove one wire of the cycle';
     issues.add('cycle', parsed.path, `node '${parsed.id}' leads back to itself`, hint, parsed.id);
@@ -202,7 +202,7 @@ function placeOf(part: object, issues: Issues): { readonly part: string; readonl
   return { part: place.path, expression: `${place.path}/${place.field}` };
 }
 
-/** Windows are held in memory and written to the disk: all of a rule together are bounded [rules §5.2]. */
+/** Windows are in memory and written to the disk: their total per rule is limited [rules §5.2]. */
 function checkWindows(order: readonly ParsedNode[], limits: FlowLimits, issues: Issues): void {
   let samples = 0;
   for (const parsed of order) {
@@ -250,7 +250,7 @@ function* checkVariables(
   for (const [position, parsed] of order.entries()) {
     if (!reachable.has(parsed.id)) continue;
     const ran = runs.before[position] ?? 0n;
-    // Each branch may declare the name in a node of its own: asked only where no single node surely does.
+    // Each branch may declare the name in a node of its own: checked only if no single node certainly does.
     const isDeclared = (name: string): boolean => {
       const places = declaring.get(name) ?? 0n;
       if ((places & ran) !== 0n) return true;

@@ -1,5 +1,5 @@
 /**
- * Collecting issues while reading an unknown document: every reader notes what is wrong and continues, so that one
+ * Collecting issues while reading an unknown document: every reader reports issues and continues, so that one
  * answer carries all of them [rules §2.3].
  */
 import { Formulas } from './expression/parse.ts';
@@ -23,9 +23,9 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Characters of a message; what it quotes may be as long as the document. */
+/** Maximum length of a message; quoted parts may be as long as the document. */
 const messageLengthMaximum = 500;
-/** Characters of a node id that an issue quotes: longer ones are refused. */
+/** Maximum length of a node id in an issue: longer ones are truncated. */
 const nodeIdLengthMaximum = 128;
 
 /** Path of a part of a node in the document, and the member with its expression. */
@@ -36,17 +36,17 @@ export interface Place {
 
 export class Issues {
   readonly list: Issue[] = [];
-  /** Of what readers made: parts that were refused are left out, so that positions say nothing about places. */
+  /** Results of readers: refused parts are omitted, so positions in them are not positions in the document. */
   readonly places = new WeakMap<object, Place>();
   /** The expressions of the document. */
   readonly formulas = new Formulas();
 
-  /** Nothing more is noted: what is costly to say need not be said. */
+  /** No further issue is added: costly ones need not be computed. */
   get isFull(): boolean {
     return this.list.length > flowLimits.issuesMaximum;
   }
 
-  /** Every issue says what to do about it: the hint is not optional. */
+  /** Every issue has a hint on how to fix it. */
   add(code: string, path: string, message: string, hint: string, nodeId?: string): void {
     const maximum = flowLimits.issuesMaximum;
     if (this.list.length > maximum) return;
@@ -65,7 +65,7 @@ export class Issues {
   }
 }
 
-/** Reads the members of one JSON object at a known place of the document, noting what is wrong. */
+/** Reads the members of one JSON object at a known place of the document, and reports issues. */
 export class Reader {
   readonly fields: Fields;
   readonly path: string;
@@ -98,7 +98,7 @@ export class Reader {
     return part;
   }
 
-  /** Notes every member that is not in `known`. */
+  /** Reports every member that is not in `known`. */
   onlyKnown(known: readonly string[]): void {
     for (const name of Object.keys(this.fields)) {
       if (known.includes(name)) continue;
@@ -123,7 +123,7 @@ export class Reader {
   integer(name: string, minimum: number, maximum: number): number | undefined {
     const value = this.get(name);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum)
-      // Adding 0 makes -0 the 0 that it is stored as.
+      // Adding 0 turns -0 into 0, as it is stored.
       return value + 0;
     this.fault(
       'invalid-field',

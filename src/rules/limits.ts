@@ -5,15 +5,15 @@ export interface FlowLimits {
   readonly nodeBytesMaximum: number;
   /** Nodes on the longest path. */
   readonly depthMaximum: number;
-  /** Entries of one list: variables, branches, assignments, writes. */
+  /** Entries per list: variables, branches, assignments, writes. */
   readonly listMaximum: number;
-  /** Next nodes of one output. */
+  /** Targets per output. */
   readonly fanOutMaximum: number;
   /** Characters of a variable's or branch's name. */
   readonly nameLengthMaximum: number;
-  /** Samples that all windows of a rule (`moving_avg`) may hold together. */
+  /** Total number of samples in the windows (`moving_avg`) of a rule. */
   readonly windowSamplesMaximum: number;
-  /** Issues in one answer: a document of 1 MiB could have 100 000. */
+  /** Issues per answer: a document of 1 MiB could have 100 000. */
   readonly issuesMaximum: number;
 }
 
@@ -29,14 +29,14 @@ export const flowLimits: FlowLimits = {
 };
 
 /**
- * Limits of a topology that was derived from a document within the limits above. It writes out what the document left
- * unsaid: the type of each point that is written, one formula for each combined variable and each rule of a block.
+ * Limits of a topology that was derived from a document within the limits above. It contains what the document
+ * implies: the type of each written point, one formula for each combined variable and each rule of a block.
  */
 export const storedFlowLimits: FlowLimits = {
   ...flowLimits,
   nodeBytesMaximum: 2 * flowLimits.nodeBytesMaximum,
   listMaximum: 2 * flowLimits.listMaximum,
-  // Stored rules run, whatever the limit is now.
+  // Stored rules run, whatever the current limit.
   windowSamplesMaximum: Number.POSITIVE_INFINITY,
 };
 

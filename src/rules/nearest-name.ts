@@ -1,6 +1,6 @@
-/** The known name that a misspelt one most likely means. */
+/** The known name that a misspelt one probably means. */
 
-/** A document may have thousands of names of a hundred letters: so much is looked at for a hint. */
+/** A document may have thousands of long names: the search for a hint is limited. */
 const lettersMax = 32;
 const namesMax = 200;
 
@@ -19,7 +19,7 @@ export function nearestName(word: string, known: Iterable<string>): string | und
   return best?.name;
 }
 
-/** The hint that names what was meant. */
+/** The hint with the intended name. */
 export function didYouMean(name: string): string {
   return `did you mean ${name}?`;
 }

@@ -10,7 +10,7 @@ import type { FlowLimits } from './limits.ts';
 import type { Assignment, Branch, ParameterRead, VariableRead, Write } from './node/parts.ts';
 import { settled, withinPoint } from './step.ts';
 
-/** The context of content readers besides the reader. */
+/** The context of content readers in addition to the reader. */
 export interface ContentContext {
   readonly catalogue: SiteCatalogue;
   readonly limits: FlowLimits;
@@ -50,7 +50,7 @@ export function readParameters(reader: Reader, context: ContentContext): Paramet
 
 export interface ReadBranches {
   readonly branches: Branch[];
-  /** Outputs that a wire may name: also of a branch whose condition is refused. */
+  /** Outputs that a wire may name, including a branch with an invalid condition. */
   readonly outputs: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function readBranches(reader: Reader, context: ContentContext): ReadBranc
   return { branches, outputs: [...names, 'else'] };
 }
 
-/** A name that is too long is still the name that wires use. */
+/** A name that is too long still matches its wires. */
 export function readBranchName(entry: Reader, context: ContentContext): string | undefined {
   entry.text('name', context.limits.nameLengthMaximum);
   const name = entry.get('name');
@@ -170,7 +170,7 @@ function readPoint(reader: Reader, context: ContentContext, use: 'read' | 'write
   return checkPoint(reader, '', ref, context, use) ? ref : undefined;
 }
 
-/** Notes a point that the site does not have, or that may not be written. */
+/** Reports a point that the site does not have, or that may not be written. */
 export function checkPoint(
   reader: Reader,
   field: string,
@@ -192,7 +192,7 @@ export function checkPoint(
   return true;
 }
 
-/** Notes a number outside the point's range, also one that is written as an expression: "150", "-(7)". */
+/** Reports a number outside the point's range, also one written as an expression: "150", "-(7)". */
 export function checkConstant(
   reader: Reader,
   field: string,

@@ -1,14 +1,14 @@
-/** The owner of each action point, since when, and the writers refused meanwhile [points §7.3]. Pure; the engine stores the segments. */
+/** The owner of each action point, since when, and the refused writers [points §7.3]. Pure; the engine stores the segments. */
 import type { ClockTimes } from './authority.ts';
 
 type OwnerKind = 'limit' | 'override' | 'rule' | 'safe' | 'none';
 export interface Owner {
   readonly kind: OwnerKind;
-  /** Of a rule its number as text, of an override or a limit its id. */
+  /** For a rule its number as text, for an override or a limit its id. */
   readonly id: string;
-  /** Of an override or a limit its reason; empty for the others. */
+  /** For an override or a limit its reason; empty for the others. */
   readonly name: string;
-  /** Wall milliseconds; null where it has no end. */
+  /** Wall milliseconds; null without an end. */
   readonly untilMs: number | null;
 }
 export interface Contender {
@@ -19,7 +19,7 @@ export interface Contender {
   /** Monotonic milliseconds of its last attempt. */
   readonly atMs: number;
 }
-/** A time during which one owner held the point. */
+/** A time span with one owner of the point. */
 export interface OwnerSegment {
   /** Wall milliseconds. */
   readonly fromMs: number;
@@ -32,11 +32,11 @@ export interface OwnerSegment {
 
 export const noOwner: Owner = { kind: 'none', id: '', name: '', untilMs: null };
 
-/** Contenders that one segment names. */
+/** Maximum number of contenders in one segment. */
 export const contendersMaximum = 16;
-/** Closed segments of a point that are remembered here: more than can close before they are stored. */
+/** Cached closed segments of a point: more than can close before they are stored. */
 const recentMaximum = 64;
-/** Rules may take turns on a point this often in a minute before their turns are one segment. */
+/** Number of changes between rules per minute from which they form one segment. */
 export const turnsPerMinute = 30;
 const minuteMs = 60_000;
 
@@ -45,7 +45,7 @@ interface Open {
   owner: Owner;
   value: number | null;
   readonly contenders: Map<string, Contender>;
-  /** Monotonic moments of the last changes between rules. */
+  /** Monotonic times of the last changes between rules. */
   readonly turnsMs: number[];
 }
 
@@ -62,7 +62,7 @@ export class Ownership {
   #closed: ChangedSegment[] = [];
   readonly #touched = new Set<number>();
 
-  /** The owner wrote `value`; undefined while it holds the point and has written nothing yet. */
+  /** The owner wrote `value`; undefined if it holds the point and has written nothing yet. */
   took(pointIndex: number, owner: Owner, value: number | undefined, now: ClockTimes): void {
     const open = this.#open.get(pointIndex);
     if (open === undefined || !isSame(open.owner, owner)) {
@@ -86,7 +86,7 @@ export class Ownership {
     if (known?.reason !== contender.reason) this.#touched.add(pointIndex);
   }
 
-  /** The owner holds the point no longer; the value stays until somebody writes another one. */
+  /** The owner no longer holds the point; the value stays until the next write. */
   left(pointIndex: number, id: string, now: ClockTimes): void {
     const open = this.#open.get(pointIndex);
     if (open?.owner.id !== id) return;
@@ -106,7 +106,7 @@ export class Ownership {
     return [...(this.#open.get(pointIndex)?.contenders.values() ?? [])];
   }
 
-  /** Points on which rules take turns now, with the ids of these rules [points §7.3]. */
+  /** Points whose rules alternate now, with the ids of these rules [points §7.3]. */
   takingTurns(now: ClockTimes): { readonly pointIndex: number; readonly ruleIds: readonly number[] }[] {
     return [...this.#open].flatMap(([pointIndex, open]) => {
       const turns = open.turnsMs.filter((ms) => now.monotonicMs - ms < minuteMs);
@@ -119,13 +119,13 @@ export class Ownership {
     });
   }
 
-  /** The newest segments of a point, the open one last: what is stored may lag behind them. */
+  /** The newest segments of a point, the open one last; storage may lag behind. */
   segments(pointIndex: number): readonly OwnerSegment[] {
     const open = this.#open.get(pointIndex);
     return open === undefined ? [] : [...(this.#recent.get(pointIndex) ?? []), segmentOf(open, null)];
   }
 
-  /** Segments to be stored: closed ones and those of which something changed. */
+  /** Segments to be stored: closed and changed ones. */
   takeChanged(): ChangedSegment[] {
     const open = [...this.#touched].flatMap((pointIndex) => {
       const open = this.#open.get(pointIndex);
@@ -141,7 +141,7 @@ export class Ownership {
     return this.#closed.length + this.#touched.size > 0;
   }
 
-  /** Takes up the segment that was open when an earlier process ended. */
+  /** Restores the segment that was open when an earlier process ended. */
   restore(pointIndex: number, { fromMs, owner, value }: OwnerSegment): void {
     this.#open.set(pointIndex, { fromMs, owner, value, contenders: new Map(), turnsMs: [] });
   }

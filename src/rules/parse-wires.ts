@@ -1,4 +1,4 @@
-/** Reading `wires` [rules §4.1]: they are the truth of a flow; the edges are only its drawing. */
+/** Reading `wires` [rules §4.1]: they define a flow; the edges only draw it. */
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import type { Wires } from './node/parts.ts';

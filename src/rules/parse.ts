@@ -1,6 +1,6 @@
 /**
- * The parser [rules §1.3], [rules §4]: an editor document, or a compact topology, becomes a checked topology, or the
- * list of everything that is wrong with it. It never throws on any JSON value. Wires are the truth, edges the drawing.
+ * The parser [rules §1.3], [rules §4]: an editor document, or a compact topology, becomes a validated topology, or the
+ * list of all its errors. It never throws on any JSON value. Wires define the flow, edges draw it.
  */
 import { atOnce, type Steps } from '../base/turns.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
@@ -27,7 +27,7 @@ export function parseFlow(document: unknown, catalogue: SiteCatalogue, limits: F
   return atOnce(parseFlowSteps(document, catalogue, limits));
 }
 
-/** As `parseFlow`, a node a step. */
+/** As `parseFlow`, one step per node. */
 export function* parseFlowSteps(
   document: unknown,
   catalogue: SiteCatalogue,
@@ -54,7 +54,7 @@ export function parseTopology(compact: unknown, catalogue: SiteCatalogue, limits
   return atOnce(parseTopologySteps(compact, catalogue, limits));
 }
 
-/** As `parseTopology`, a node a step. */
+/** As `parseTopology`, one step per node. */
 export function* parseTopologySteps(
   compact: unknown,
   catalogue: SiteCatalogue,
@@ -90,7 +90,7 @@ function refused(issues: Issues, path: string, message: string): ParsedFlow {
 interface DocumentNode {
   readonly id: string;
   readonly reader: Reader;
-  /** False for a second node of the same id: it is read for its issues only. */
+  /** False for a second node with the same id: it is read for its issues only. */
   readonly first: boolean;
 }
 
@@ -125,7 +125,7 @@ function typeOf(fields: Fields): unknown {
   return fields.type === 'custom' && isFields(fields.data) ? fields.data.type : fields.type;
 }
 
-/** Every name that a node means to declare, in whichever form, however wrong the rest of it is. */
+/** Every name that a node is meant to declare, in any form, even if the rest of the node is invalid. */
 function namesDeclaredBy(fields: Fields): string[] {
   const config = isFields(fields.data) && isFields(fields.data.config) ? fields.data.config : fields;
   const lists = [config.variables, config.parameters, config.assignments, config.rule];
@@ -140,7 +140,7 @@ function tooManyNodes(reader: Reader, count: number, limits: FlowLimits): void {
   reader.fault('too-many-nodes', 'nodes', message, 'split the rule in two');
 }
 
-/** The nodes of a compact form; undefined when there are none to look at, or too many. */
+/** The nodes of a compact form; undefined if there are none to read, or too many. */
 function compactNodes(reader: Reader, limits: FlowLimits): DocumentNode[] | undefined {
   const members = reader.inner('nodes');
   if (members === undefined) return undefined;
@@ -156,14 +156,14 @@ function compactNodes(reader: Reader, limits: FlowLimits): DocumentNode[] | unde
       reader.issues.add('invalid-field', path, 'a node is an object', 'for example {"type": "end"}', id);
       return [];
     }
-    // The id is part of every path below it: one that is far too long would stand in each issue of its node.
+    // The id is part of every path below it: one that is far too long would be in each issue of its node.
     if (!checkNodeId(id, path, reader.issues)) return [];
     checkNodeSize(fields, path, id, limits, reader.issues);
     return [{ id, reader: new Reader(fields, path, id, reader.issues), first: true }];
   });
 }
 
-/** The nodes of an editor document; undefined when there are none to look at, or too many. */
+/** The nodes of an editor document; undefined if there are none to read, or too many. */
 function documentNodes(reader: Reader, limits: FlowLimits): DocumentNode[] | undefined {
   const nodes = reader.get('nodes');
   if (!Array.isArray(nodes) || nodes.length === 0) {
@@ -250,7 +250,7 @@ function checkPosition(reader: Reader): void {
   );
 }
 
-/** The config of a node; a bare one may leave it out altogether. */
+/** The config of a node; a simple one may omit it. */
 function configOf(reader: Reader, { bare }: AnyKind): Reader | undefined {
   const empty = new Reader({}, `${reader.path}/data/config`, reader.nodeId, reader.issues);
   if (bare === true && !reader.has('data')) return empty;
@@ -274,7 +274,7 @@ function readCompactNode(reader: Reader, context: ContentContext): TopologyNode 
   return readContent(kind, reader, context, extras);
 }
 
-/** Members in the order in which they are stored; `extras` are those that a node may have beside its own. */
+/** Members in the order in which they are stored; `extras` are those that a node may have in addition. */
 function readContent(
   { type, read, outputs }: AnyKind,
   reader: Reader,

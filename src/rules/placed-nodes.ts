@@ -1,5 +1,5 @@
 /**
- * Places on the canvas for nodes that a document leaves without one [rules §12.2]: where the stored document has the node, else in
+ * Positions on the canvas for nodes without one [rules §12.2]: that in the stored document, otherwise in
  * columns by their distance from the start.
  */
 import { type Fields, isFields } from './issues.ts';
@@ -37,7 +37,7 @@ function nodesOf(flow: unknown): readonly Fields[] {
   return Array.isArray(nodes) ? nodes.filter(isFields) : [];
 }
 
-/** The longest way from a node that nothing leads to; a loop, which the parser refuses, ends where it began. */
+/** The longest path from a node without predecessors; a loop, which the parser refuses, ends where it began. */
 function depthsOf(nodes: readonly Fields[]): ReadonlyMap<unknown, number> {
   const depths = new Map<unknown, number>(nodes.map(({ id }) => [id, 0]));
   for (let round = 0; round < nodes.length; round++) {

@@ -1,4 +1,4 @@
-/** A rule's use of one point: whether it reads it, what it compares it with, and which nodes write it [points §8.4]. */
+/** A rule's use of one point: whether it reads it, the values that it is compared with, and the nodes that write it [points §8.4]. */
 import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { BinaryOperator, ExpressionNode } from './expression/parse.ts';
 import type { NodeParts, VariableRead } from './node/parts.ts';
@@ -6,7 +6,7 @@ import type { Topology } from './topology.ts';
 
 type Comparison = Extract<BinaryOperator, '<' | '<=' | '>' | '>=' | '==' | '!='>;
 
-/** A value that the rule compares the reading with, as it is now. */
+/** A value that the rule compares the reading with, now. */
 export interface Threshold {
   readonly node_id: string;
   /** The branch or the variable that the comparison belongs to. */
@@ -23,7 +23,7 @@ interface PointUse {
   readonly writes: readonly string[];
 }
 
-/** The same comparison with its sides exchanged. */
+/** The same comparison with its sides swapped. */
 const turned: Readonly<Record<Comparison, Comparison>> = {
   '<': '>',
   '<=': '>=',
@@ -68,7 +68,7 @@ function isSame(one: PointRef, other: PointRef): boolean {
   return one.instance === other.instance && one.point_type === other.point_type && one.point === other.point;
 }
 
-/** Names that mean this point wherever the rule uses them. */
+/** Names of this point in the rule. */
 function readingsOf(reads: readonly VariableRead[], assigned: readonly string[], point: PointRef): ReadonlySet<string> {
   const elsewhere = new Set([...assigned, ...reads.filter((read) => !isSame(read, point)).map(({ name }) => name)]);
   return new Set(reads.map(({ name }) => name).filter((name) => !elsewhere.has(name)));
@@ -138,7 +138,7 @@ const foldable: Readonly<Partial<Record<BinaryOperator, (left: number, right: nu
   '/': (left, right) => left / right,
 };
 
-/** Numbers, parameters, and what is computed from these alone. */
+/** Numbers, parameters, and values computed from these alone. */
 function constant(node: ExpressionNode, parameters: Constants): number | undefined {
   if (node.kind === 'number') return node.value;
   if (node.kind === 'variable') return parameters.get(node.name);

@@ -1,5 +1,5 @@
 /**
- * How well a simulated rule agrees with what was recorded of it [rules §10.3]: each recorded run is compared with the simulated one
+ * Agreement of a simulated rule with its recorded runs [rules §10.3]: each recorded run is compared with the simulated one
  * nearest in time, and each difference has a cause.
  */
 import { timeLabel } from '../../base/timestamp.ts';
@@ -9,7 +9,7 @@ import { type RuleRun, ruleRunOf } from '../executor.ts';
 import type { ActionRecord, ExecutionRecord } from '../record.ts';
 import { trailOf, variableValues } from '../run-record.ts';
 
-/** The part of an execution record that is compared. */
+/** The compared part of an execution record. */
 export type RecordedRun = Pick<
   ExecutionRecord,
   'started_at' | 'outcome' | 'execution_path' | 'actions_executed' | 'variable_values'
@@ -33,9 +33,9 @@ export interface AgreementDifference {
 export interface Agreement {
   readonly compared: number;
   readonly equal: number;
-  /** Null where nothing was compared. */
+  /** Null if nothing was compared. */
   readonly ratio: number | null;
-  /** Of the runs compared, those of which an override, a limit, another rule or a channel refused or changed a write. */
+  /** The compared runs of which an override, a limit, another rule or a channel refused or changed a write. */
   readonly refused: number;
   /** Simulated runs between the first and the last recorded one that have no recorded run beside them. */
   readonly unrecorded: number;
@@ -45,7 +45,7 @@ export interface Agreement {
   readonly causes: Readonly<Partial<Record<DifferenceCause, number>>>;
 }
 
-/** Values that differ by less are equal: a record keeps what a register or a file rounded. */
+/** Values that differ by less are equal: a recorded value may have been rounded by a register or a file. */
 const relativeTolerance = 1e-9;
 
 export class AgreementCheck {
@@ -74,7 +74,7 @@ export class AgreementCheck {
     );
   }
 
-  /** The recorded run that a simulated one of that moment would be compared with. */
+  /** The recorded run with which a simulated one at that time would be compared. */
   expected(atMs: number): RecordedRun | null {
     for (let index = this.#next; ; index++) {
       const recorded = this.#recorded[index];
@@ -85,7 +85,7 @@ export class AgreementCheck {
   }
 
   /**
-   * A simulated run with its writes taken as those of its recorded run were: what the site did with a write is no decision of the
+   * A simulated run with the write results of its recorded run: the site's handling of a write is not a decision of the
    * rule, so it is taken from the record, as the inputs are.
    */
   taken(atMs: number, run: RuleRun, plan: Plan): RuleRun {
@@ -98,7 +98,7 @@ export class AgreementCheck {
     return ruleRunOf(this.#rule, plan, actions);
   }
 
-  /** `run` as `taken` gives it. */
+  /** `run` as returned by `taken`. */
   add(atMs: number, run: RuleRun, plan: Plan): void {
     for (let recorded = this.#recorded[this.#next]; recorded !== undefined; recorded = this.#recorded[this.#next]) {
       const distanceMs = atMs - Date.parse(recorded.started_at);
@@ -159,7 +159,7 @@ export class AgreementCheck {
     const names = Object.keys(recorded.variable_values).filter(
       (name) => !isSame(recorded.variable_values[name], computed[name]),
     );
-    // A run that ended before it knew its parameters says nothing about them.
+    // A run that ended before it knew its parameters does not count for them.
     if (names.some((name) => this.#parameters.has(name) && computed[name] !== undefined)) return 'parameter';
     const reads = new Set(this.#rule.readPoints.map(({ name }) => name));
     if (names.some((name) => reads.has(name))) return 'input';
@@ -172,12 +172,12 @@ export class AgreementCheck {
   }
 }
 
-/** Whether something outside the rule refused the write, or changed it. */
+/** Whether something other than the rule refused or changed the write. */
 function wasOverruled({ success, reason }: ActionRecord): boolean {
   return success ? reason === 'limited' : reason !== 'not-finite' && reason !== 'out-of-range';
 }
 
-/** What a write asked for. */
+/** The requested value of a write. */
 function askedOf({ node_id, instance, point, value }: ActionRecord) {
   return { node_id, instance, point, value };
 }

@@ -1,7 +1,7 @@
 /**
- * A backtest of one rule [rules §10]: the candidate, the revision that it is compared with, and the running one against what was
- * recorded, all over the same values. Decisions alone: values come in by time, an answer comes out; the same values give the same
- * answer, byte for byte.
+ * A backtest of one rule [rules §10]: the candidate, the revision that it is compared with, and the running one against its
+ * recorded runs, all over the same values. Decisions only: values in, result out; the same values give the same
+ * result, byte for byte.
  */
 import { timeLabel } from '../../base/timestamp.ts';
 import type { SiteCatalogue } from '../../site/catalogue.ts';
@@ -19,9 +19,9 @@ import { type RunnableRule, type SampledValue, Simulation, type SimulationParts,
 
 export interface RuleBacktestParts {
   readonly candidate: RunnableRule;
-  /** The rule as it is stored; null where that has no flow that can run. */
+  /** The stored rule; null if it has no flow that can run. */
   readonly running: RunnableRule | null;
-  /** The rule that the candidate is compared with; null where that is the candidate itself. */
+  /** The rule to compare the candidate with; null if that is the candidate itself. */
   readonly baseline: RunnableRule | null;
   /** Scheduled runs of the running rule in the window, by time. */
   readonly recorded: readonly RecordedRun[];
@@ -29,20 +29,20 @@ export interface RuleBacktestParts {
   readonly limits: SimulationParts['limits'] & { readonly differences_max: number; readonly plant_step_ms: number };
   readonly recordIntervalMs: number;
   readonly fromMs: number;
-  /** The window's end; nothing runs at it. */
+  /** The window's end, exclusive. */
   readonly toMs: number;
-  /** Most entries of each list. */
+  /** Maximum number of entries per list. */
   readonly pointsMax: number;
-  /** The plant that follows the rule; null where the rule reads what was recorded. */
+  /** The plant that follows the rule; null if the rule reads recorded values. */
   readonly plant: PlantAssumption | null;
 }
 
 /** The plant's response [rules §10.6]. */
 interface PlantResult extends PlantEnergies {
   readonly soc: readonly { readonly at: string; readonly value: number }[];
-  /** Under the rule that is compared with; null without one. */
+  /** Under the compared rule; null without one. */
   readonly baseline: PlantEnergies | null;
-  /** In percent of the capacity; null where it could not be compared. */
+  /** In percent of the capacity; null if it could not be compared. */
   readonly recorded_soc_error: number | null;
 }
 
@@ -56,7 +56,7 @@ export interface BacktestResult extends Omit<TotalledRuns, 'isThinned'> {
   readonly plant: PlantResult | null;
 }
 
-/** How far the assumed plant may be from the recorded one without a note, in percent of its capacity. */
+/** Maximum difference of the assumed plant from the recorded one without a note, in percent of its capacity. */
 const plantErrorMax = 2;
 
 export class Backtest {
@@ -89,7 +89,7 @@ export class Backtest {
         : this.#simulation(baseline, {
             onRun: (atMs, run, plan) =>
               this.#divergence?.note('baseline', atMs, trailOf(baseline.compiled, plan).path, run),
-            // What it decides stays the same.
+            // Its decisions are unaffected.
             onRepeated: () => undefined,
           });
     this.#check =
@@ -110,7 +110,7 @@ export class Backtest {
     this.#coverage = new PointCoverage(fromMs, toMs, standsMs);
   }
 
-  /** Points whose recorded values are wanted. */
+  /** Points whose recorded values are needed. */
   points(): readonly number[] {
     const { candidate, running, baseline } = this.#parts;
     const rules = [candidate, running, baseline].filter((rule) => rule !== null);
@@ -119,7 +119,7 @@ export class Backtest {
     return [...new Set([...rules.flatMap((rule) => [...usedPoints(rule)]), ...ofPlant])].toSorted((a, b) => a - b);
   }
 
-  /** Takes the values of one moment. False when the rule was evaluated too often: nothing more is of use. */
+  /** Takes the values of one moment. False if the maximum number of evaluations was exceeded: then stop. */
   take(atMs: number, values: readonly SampledValue[]): boolean {
     for (const simulation of this.#simulations) simulation.take(atMs, values);
     this.#divergence?.settle(atMs);
@@ -129,7 +129,7 @@ export class Backtest {
     return this.#isWithin();
   }
 
-  /** Goes on to that moment without new values. */
+  /** Advances to that moment without new values. */
   runUntil(atMs: number): boolean {
     for (const simulation of this.#simulations) simulation.runUntil(atMs);
     return this.#isWithin();

@@ -1,6 +1,6 @@
 /**
- * The stored rule beside its recorded runs [rules §10.3]. Which of a value and a run of one tick came first is not recorded: where a
- * run's record names a value that stood within a tick of it, the run saw that one. The simulation therefore stays a little
+ * The stored rule compared with its recorded runs [rules §10.3]. The order of a value and a run within one tick is not recorded: if a
+ * run's record contains a value from within a tick of it, the run saw that one. The simulation therefore stays slightly
  * behind the values.
  */
 import type { CompiledRule } from '../compile.ts';
@@ -13,7 +13,7 @@ interface CheckedRunParts extends Omit<SimulationParts, 'onRun' | 'seen' | 'memo
   readonly differencesMax: number;
 }
 
-/** How far apart a recorded and a simulated run of one moment may be. */
+/** Maximum distance between a recorded and a simulated run of one moment. */
 function toleranceMs({ scheduled: { trigger } }: RunnableRule, tickMs: number): number {
   return trigger.type === 'interval' ? Math.max(tickMs, trigger.interval_ms / 2) : Math.max(tickMs, 1000);
 }
@@ -24,7 +24,7 @@ export class CheckedRun {
   readonly #simulation: Simulation;
   readonly #delayMs: number;
   readonly #names: ReadonlyMap<number, string>;
-  /** Values that the simulation has not taken yet, and after them those that its next runs may have seen. */
+  /** Values that the simulation has not taken yet, and those that its next runs may have seen. */
   #waiting: { readonly atMs: number; readonly values: readonly SampledValue[] }[] = [];
   readonly #near = new Map<number, SampledValue[]>();
 
@@ -52,7 +52,7 @@ export class CheckedRun {
   }
 
   take(atMs: number, current: readonly SampledValue[]): void {
-    // The caller fills its list again.
+    // The caller reuses its list.
     const values = current.map((value) => ({ ...value }));
     this.#waiting.push({ atMs, values });
     for (const value of values) {
@@ -76,7 +76,7 @@ export class CheckedRun {
     const last = taken.at(-1);
     if (last === undefined) return;
     for (const near of this.#near.values()) {
-      // With the one that stood before them.
+      // Including the previous one.
       const kept = near.findIndex(({ atMs }) => atMs >= last.atMs - this.#delayMs);
       near.splice(0, Math.max(0, kept - 1));
     }
@@ -101,7 +101,7 @@ export class CheckedRun {
   }
 }
 
-/** Memories that follow from what a run recorded. */
+/** State derived from a recorded run. */
 function memoriesAfter(
   { recalls }: CompiledRule,
   { variable_values: values, started_at: at }: RecordedRun,

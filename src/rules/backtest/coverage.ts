@@ -1,8 +1,8 @@
-/** How much of a window the recorded values of points cover, and how often they leave a gap [rules §10.1]. */
+/** Coverage of a window by the recorded values of points, and the number of gaps [rules §10.1]. */
 import type { SiteCatalogue } from '../../site/catalogue.ts';
 import type { SampledValue } from './simulation.ts';
 
-/** A point as answers name it, such as `4:M:1`. */
+/** A point in the form `4:M:1`. */
 export function pointName({ points }: SiteCatalogue, index: number): string {
   const point = points[index];
   return `${point?.instance ?? 0}:${point?.point_type === 'action' ? 'A' : 'M'}:${point?.point ?? 0}`;
@@ -14,17 +14,17 @@ export interface Coverage {
   readonly gaps: number;
 }
 
-/** Coverage of all points, in columns by point, because a window holds millions of values. */
+/** Coverage of all points, in columns by point, because a window contains millions of values. */
 export class PointCoverage {
   readonly #fromMs: number;
   readonly #toMs: number;
-  /** By point: how long a value is valid without another one. */
+  /** By point: validity of a value without a successor. */
   readonly #standsMs: Float64Array;
   readonly #coveredMs: Float64Array;
   readonly #gaps: Uint32Array;
-  /** Up to here the window is covered, or known not to be. */
+  /** Coverage is known up to here. */
   readonly #knownMs: Float64Array;
-  /** How long the last value is valid; minus infinity where it was not usable. */
+  /** End of validity of the last value; minus infinity if it was not usable. */
   readonly #validUntilMs: Float64Array;
 
   /** `standsMs`: by point index. */

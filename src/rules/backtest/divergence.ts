@@ -1,6 +1,6 @@
 /**
- * The first moment at which two rules differ [rules §10.1], found while both go through the moments: a window holds millions of runs,
- * and each is kept only until the other rule has caught up.
+ * The first moment at which two rules differ [rules §10.1], found while both advance: a window contains millions of runs,
+ * and each is stored only until the other rule has caught up.
  */
 import { timeLabel } from '../../base/timestamp.ts';
 import type { RuleRun } from '../executor.ts';
@@ -31,7 +31,7 @@ export class Divergence {
     (side === 'baseline' ? this.#baseline : this.#candidate).add(atMs, path, run);
   }
 
-  /** To be called when both rules have run up to that moment, which is not included. */
+  /** To be called when both rules have run up to that moment, exclusive. */
   settle(endMs: number): void {
     while (this.#first === null) {
       const atMs = Math.min(this.#baseline.nextMs(), this.#candidate.nextMs());
@@ -48,14 +48,14 @@ export class Divergence {
   }
 }
 
-/** Settled decisions are dropped so many at a time. */
+/** Settled decisions are dropped in batches of this size. */
 const droppedAtOnce = 1000;
 
 class Decisions {
   #settled: Doing | null = null;
   /** Later ones, by time. */
   #pending: { readonly atMs: number; readonly doing: Doing }[] = [];
-  /** Of those, how many are settled. */
+  /** Number of settled ones. */
   #taken = 0;
 
   add(atMs: number, path: Doing['path'], { outcome, actions }: DoneRun): void {

@@ -1,6 +1,6 @@
 /**
- * Inputs that a rule itself influenced when they were recorded [rules §10.2]: in a backtest they follow what was written then, not what
- * the rule would have written.
+ * Inputs that a rule itself influenced when they were recorded [rules §10.2]: in a backtest they follow the recorded writes, not those of
+ * the candidate.
  */
 import type { PointFacts, PointKind } from '../../site/catalogue.ts';
 
@@ -14,7 +14,7 @@ export interface FeedbackInput {
 
 /**
  * An input is fed back when a rule writes it, or when it is a measurement of an instance one of whose actuators this rule writes:
- * whether the equipment answers there is not known.
+ * whether the equipment responds there is unknown.
  */
 export function feedbackOf(
   ruleId: number,

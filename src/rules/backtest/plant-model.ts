@@ -1,6 +1,6 @@
 /**
  * The plant of a closed-loop backtest [rules §10.6]: a battery that follows a setpoint between a load, a PV system and the grid.
- * Between two changes all powers are constant, so energies are exact at any distance. Power in kW, energy in kWh; load
+ * Between two changes all powers are constant, so energies are exact over any time. Power in kW, energy in kWh; load
  * consumes, PV and battery deliver, the grid imports when positive.
  */
 import { hourMs } from '../../base/timestamp.ts';
@@ -8,7 +8,7 @@ import { hourMs } from '../../base/timestamp.ts';
 export interface BatteryFacts {
   readonly capacityKwh: number;
   readonly maxPowerKw: number;
-  /** Of the round trip: its square root is lost each way. */
+  /** Round trip: its square root applies each way. */
   readonly efficiency: number;
 }
 
@@ -26,7 +26,7 @@ export class PlantModel {
   #atMs: number;
   #socKwh: number;
   #setpointKw = 0;
-  /** NaN while it is not known. */
+  /** NaN while unknown. */
   #loadKw = Number.NaN;
   #pvKw = Number.NaN;
   #unknownMs = 0;
@@ -40,13 +40,13 @@ export class PlantModel {
     this.#atMs = atMs;
   }
 
-  /** The setpoint from now on; the battery follows as far as its rating and its charge allow. */
+  /** Sets the setpoint from now on; the battery follows within its rating and its charge. */
   command(atMs: number, setpointKw: number): void {
     this.advance(atMs);
     this.#setpointKw = setpointKw;
   }
 
-  /** Load and PV from now on; NaN where they are not known. */
+  /** Sets load and PV from now on; NaN if unknown. */
   setInputs(atMs: number, loadKw: number, pvKw: number): void {
     if (Object.is(loadKw, this.#loadKw) && Object.is(pvKw, this.#pvKw)) return;
     this.advance(atMs);
@@ -54,14 +54,14 @@ export class PlantModel {
     this.#pvKw = pvKw;
   }
 
-  /** Goes on to that moment. */
+  /** Advances to that moment. */
   advance(atMs: number): void {
     const hours = (atMs - this.#atMs) / hourMs;
     if (hours <= 0) return;
     this.#atMs = atMs;
     const powerKw = this.batteryKw();
     const left = this.#hoursLeft(powerKw);
-    // If it is empty or full before the end, it stays idle for the rest.
+    // If it is empty or full before the end, it is idle for the rest.
     const movingHours = Math.min(hours, left);
     this.#move(powerKw, movingHours);
     if (movingHours === left) this.#socKwh = powerKw > 0 ? 0 : this.#battery.capacityKwh;
@@ -81,7 +81,7 @@ export class PlantModel {
     return this.#hoursLeft(wanted) > 0 ? wanted : 0;
   }
 
-  /** NaN while load or PV are not known. */
+  /** NaN while load or PV are unknown. */
   gridKw(): number {
     return this.#loadKw - this.#pvKw - this.batteryKw();
   }
@@ -90,7 +90,7 @@ export class PlantModel {
     return { ...this.#energies };
   }
 
-  /** How long load or PV were not known: no exchange with the grid is counted for that time. */
+  /** How long load or PV were unknown: exchange with the grid is not counted for that time. */
   unknownMs(): number {
     return this.#unknownMs;
   }

@@ -1,12 +1,12 @@
 /**
- * A rule in a closed loop [rules §10.6]: what it writes to the battery moves the plant, and the plant's state of charge, power and
- * exchange with the grid are what it reads next. Everything else is read as it was recorded.
+ * A rule in a closed loop [rules §10.6]: its battery writes change the plant, whose state of charge, power and
+ * exchange with the grid are its next inputs. All other inputs are recorded values.
  */
 import { Fault } from '../../base/fault.ts';
 import { type BatteryFacts, type PlantEnergies, PlantModel } from './plant-model.ts';
 import { type SampledValue, Simulation, type SimulationParts } from './simulation.ts';
 
-/** A point of the plant, and how many kW one of its units is. */
+/** A point of the plant, and its unit in kW. */
 export interface PlantPoint {
   readonly index: number;
   readonly kwPerUnit: number;
@@ -14,7 +14,7 @@ export interface PlantPoint {
 
 export interface PlantAssumption {
   readonly battery: BatteryFacts;
-  /** In percent; null takes the one that was recorded at the window's begin. */
+  /** In percent; null uses the recorded one at the start of the window. */
   readonly initialSoc: number | null;
   readonly setpoint: PlantPoint;
   /** In percent. */
@@ -27,10 +27,10 @@ export interface PlantAssumption {
 
 export interface PlantRunParts extends SimulationParts {
   readonly plant: PlantAssumption;
-  /** How often the plant's meters are read. */
+  /** Read interval of the plant's meters. */
   readonly stepMs: number;
   readonly toMs: number;
-  /** Most entries of the list of states of charge. */
+  /** Maximum number of entries in the list of states of charge. */
   readonly pointsMax: number;
 }
 
@@ -44,7 +44,7 @@ export class PlantRun {
   #stepMs: number;
   #shownMs = Number.NEGATIVE_INFINITY;
   #shown: readonly SampledValue[] = [];
-  /** When the setpoint was written at last. */
+  /** Time of the last write to the setpoint. */
   #commandedMs = Number.POSITIVE_INFINITY;
   readonly #soc: { readonly atMs: number; readonly value: number }[] = [];
   readonly #socEveryMs: number;
@@ -85,7 +85,7 @@ export class PlantRun {
       if (value.index === pv.index) this.#inputs.pv.take(atMs, value.value);
     }
     this.#feed(atMs);
-    // Of one moment the plant's meters are read first: a rule that runs at once reads all of them.
+    // At one moment the plant's meters are read first: a rule that is triggered then reads all of them.
     if (this.#stepMs === atMs) this.#nextStep();
     this.#simulation.take(
       atMs,
@@ -139,7 +139,7 @@ export class PlantRun {
     this.#model?.command(atMs, value * this.#parts.plant.setpoint.kwPerUnit);
   }
 
-  /** Lets the plant go on to its next step, and the rule read its meters. */
+  /** Advances the plant to its next step, and updates its meters. */
   #nextStep(): void {
     const atMs = this.#stepMs;
     this.#simulation.runUntil(atMs);
@@ -151,7 +151,7 @@ export class PlantRun {
     const last = this.#soc.at(-1);
     if (last === undefined || atMs - last.atMs >= this.#socEveryMs) this.#soc.push({ atMs, value: model.socPercent() });
     const readings = this.#readings(atMs, model);
-    // As the recorder does: on a change, and once in an interval.
+    // As the recorder does: on a change, and once per interval.
     const isSame = readings.every(({ value }, position) => Object.is(value, this.#shown[position]?.value));
     if (isSame && atMs - this.#shownMs < this.#parts.recordIntervalMs) return;
     this.#shownMs = atMs;
@@ -169,7 +169,7 @@ export class PlantRun {
     ];
   }
 
-  /** The device layer's safe value, when no command came for too long. */
+  /** The device layer's safe value, if no command came for too long. */
   #letGo(atMs: number): void {
     const { catalogue, plant } = this.#parts;
     const { holdMaxMs, safeValue } = catalogue.points[plant.setpoint.index] ?? {};

@@ -41,7 +41,7 @@ export class RecordedPlant {
     }
   }
 
-  /** The largest distance in percent of the capacity; null where commands or states of charge were not recorded. */
+  /** The largest difference in percent of the capacity; null if commands or states of charge were not recorded. */
   error(): number | null {
     return this.#error;
   }
@@ -63,7 +63,7 @@ export class RecordedPlant {
   #compare(atMs: number, soc: number): void {
     const isGap = atMs - this.#socMs > this.#socStandsMs;
     this.#socMs = atMs;
-    // Before the first command it is not known what the battery does; over a gap, neither.
+    // Before the first command, and over a gap, the battery's power is unknown.
     if (Number.isNaN(this.#setpointKw)) return;
     if (this.#model === null || isGap) {
       this.#model = new PlantModel(this.#plant.battery, soc, atMs);

@@ -1,5 +1,5 @@
 /**
- * A rule on the inputs of its recorded runs [rules §10.4]: one evaluation a run, at the run's own time. A value that a run did
+ * A rule on the inputs of its recorded runs [rules §10.4]: one evaluation per run, at the run's own time. A value that a run did
  * not read is unknown, and counts as missing.
  */
 import { timeLabel } from '../../base/timestamp.ts';
@@ -20,7 +20,7 @@ import { accepting, type RunnableRule, type SimulationParts, usedPoints } from '
 
 export interface ReplayParts {
   readonly candidate: RunnableRule;
-  /** The rule whose runs were recorded: it says which point a recorded name is. */
+  /** The rule whose runs were recorded: it maps recorded names to points. */
   readonly running: RunnableRule;
   readonly recorded: readonly RecordedRun[];
   readonly catalogue: SiteCatalogue;
@@ -36,7 +36,7 @@ export function replay(parts: ReplayParts): BacktestResult {
     report.add(atMs, run, plan);
     divergence?.note('candidate', atMs, trailOf(candidate.compiled, plan).path, run);
   });
-  // Runs and evaluations belong together one by one: any distance is too far.
+  // Runs and evaluations match one to one: any distance is too large.
   const check = new AgreementCheck(running.compiled, recorded, 0, differencesMax);
   runOver(running, parts, (atMs, run, plan) => {
     check.add(atMs, check.taken(atMs, run, plan), plan);
@@ -71,7 +71,7 @@ export function replay(parts: ReplayParts): BacktestResult {
   };
 }
 
-/** Evaluates the rule once a recorded run; returns for how many an input was not recorded. */
+/** Evaluates the rule once per recorded run; returns the number of runs with an input that was not recorded. */
 function runOver(rule: RunnableRule, parts: ReplayParts, onRun: SimulationParts['onRun']): number {
   const { catalogue, recorded, running } = parts;
   const snapshot = createSnapshot(catalogue.points.length);

@@ -19,7 +19,7 @@ interface WriteSeries {
   readonly counted: number;
 }
 
-/** Labels of times are made at the end: most of them are never read. */
+/** Time labels are made at the end: most of them are never read. */
 interface GrowingSeries extends Pick<WriteSeries, 'instance' | 'point'> {
   readonly changes: Changes;
   counted: number;
@@ -40,30 +40,30 @@ interface Decision {
 
 export interface TotalledRuns {
   readonly outcomes: Readonly<Record<Outcome, number>>;
-  /** Accepted writes whose value differs from the one before; `counted` are all accepted ones. */
+  /** Accepted writes with changed values; `counted` are all accepted ones. */
   readonly writes: readonly WriteSeries[];
-  /** Which output each decision took, from the first run that took it to the last one in a row. */
+  /** The output of each decision over time, from the first to the last consecutive run with it. */
   readonly decisions: readonly Decision[];
   /** By decision and output, of all evaluations. */
   readonly outputs_share: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** A list had more entries than were asked for; its first and last and those between at even distances are given. */
+  /** A list had more entries than requested; its first and last ones are returned, and others at even distances. */
   readonly isThinned: boolean;
 }
 
 export class RunTotals {
   readonly #rule: CompiledRule;
   readonly #outcomes: Record<Outcome, number> = { acted: 0, no_action: 0, skipped: 0, failed: 0 };
-  /** The outcome of the last runs in a row, and how many they are. */
+  /** The outcome of the last consecutive runs, and their number. */
   #outcome: Outcome = 'no_action';
   #outcomeRuns = 0;
   readonly #writes: GrowingSeries[] = [];
   /** By point index. */
   readonly #writesOf: (GrowingSeries | undefined)[] = [];
   readonly #decisions: OpenDecision[] = [];
-  /** By node: what it decided at last. */
+  /** By node: its last decision. */
   readonly #open = new Map<string, OpenDecision>();
   readonly #outputs = new Map<string, Map<string, { count: number }>>();
-  /** The trail of the last runs in a row, when the last of them was, how many they are, and their decisions. */
+  /** The trail of the last consecutive runs, the time of the last one, their number, and their decisions. */
   #trail: Trail | null = null;
   #alongMs = Number.NaN;
   #along = 0;
@@ -134,14 +134,14 @@ export class RunTotals {
     series.changes.add(atMs, value);
   }
 
-  /** Counts the runs in a row of one outcome; a run of another one follows. */
+  /** Counts the consecutive runs with one outcome; a run with another one follows. */
   #ended(next: Outcome): void {
     this.#outcomes[this.#outcome] += this.#outcomeRuns;
     this.#outcome = next;
     this.#outcomeRuns = 0;
   }
 
-  /** Adds the runs in a row to their decisions. */
+  /** Adds the consecutive runs to their decisions. */
   #countAlong(): void {
     for (const decision of this.#taken) {
       decision.toMs = this.#alongMs;
@@ -150,7 +150,7 @@ export class RunTotals {
     this.#along = 0;
   }
 
-  /** The decisions of a run that went another way than the one before. */
+  /** The decisions of a run that differs from the previous one. */
   #decisionsOf(atMs: number, plan: Plan): readonly OpenDecision[] {
     const taken: OpenDecision[] = [];
     for (let index = 0; index < plan.pathLength; index++) {
@@ -174,10 +174,10 @@ export class RunTotals {
   }
 }
 
-/** Entries of the columns at first; they double. */
+/** Initial size of the columns; it doubles. */
 const firstChanges = 1024;
 
-/** Values that differ from the one before, in columns: there may be millions. */
+/** Changed values, in columns: there may be millions. */
 class Changes {
   #atMs = new Float64Array(firstChanges);
   #values = new Float64Array(firstChanges);
@@ -205,7 +205,7 @@ function doubled(column: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   return larger;
 }
 
-/** Places in a list: all of them, or as many as asked for at even distances, the first and the last among them. */
+/** Positions in a list: all, or the requested number at even distances, including the first and the last. */
 function thinned(length: number, most: number): readonly number[] {
   if (length <= most) return Array.from({ length }, (_, index) => index);
   if (most === 1) return [0];

@@ -1,6 +1,6 @@
 /**
- * One rule over recorded values [rules §10.2]: the scheduler, the executor and the arbiter of the engine, on a clock that goes from
- * one moment that matters to the next. Commands are accepted and go nowhere. All times are wall milliseconds.
+ * One rule over recorded values [rules §10.2]: the scheduler, the executor and the arbiter of the engine, on a simulated clock that
+ * advances from event to event. Commands are accepted and discarded. All times are wall milliseconds.
  */
 import type { SiteCatalogue } from '../../site/catalogue.ts';
 import type { CommandPort } from '../../site/command-port.ts';
@@ -15,17 +15,17 @@ import { createScheduler } from '../scheduler.ts';
 import { createRuleState } from '../state.ts';
 import { triggerKind } from '../trigger/index.ts';
 
-/** A recorded value. It is valid until the next one of its point, or until it is too old. */
+/** A recorded value, valid until the next one of its point, or until its maximum age. */
 export interface SampledValue {
   readonly atMs: number;
   /** By point. */
   readonly index: number;
-  /** NaN where the point had no usable value. */
+  /** NaN if the point had no usable value. */
   readonly value: number;
   readonly isUncertain: boolean;
 }
 
-/** A rule that can run: its flow compiled, its trigger as the scheduler takes it. */
+/** A rule that can run: its compiled flow, and its trigger for the scheduler. */
 export interface RunnableRule {
   readonly scheduled: ScheduledRule;
   readonly compiled: CompiledRule;
@@ -33,37 +33,37 @@ export interface RunnableRule {
 
 export interface SimulationParts extends RunnableRule {
   readonly catalogue: SiteCatalogue;
-  /** Behind `evaluations_max` nothing runs any more. */
+  /** After `evaluations_max` nothing runs any more. */
   readonly limits: {
     readonly tick_interval_ms: number;
     readonly event_min_interval_ms: number;
     readonly evaluations_max: number;
   };
-  /** A row is written at least this often while its point is read: so long a value counts as just observed. */
+  /** A row is written at least this often while its point is read: for this time a value counts as just observed. */
   readonly recordIntervalMs: number;
-  /** The first tick. Values recorded before it only fill the snapshot. */
+  /** The first tick. Earlier values only fill the snapshot. */
   readonly fromMs: number;
-  /** Memories to begin with, by site; without it they are empty. */
+  /** Initial state, by call site; empty by default. */
   readonly memories?: ReadonlyMap<number, readonly number[]>;
   /** A value that a run saw in place of the current one. */
   readonly seen?: (atMs: number, index: number) => number | undefined;
-  /** What became of the writes of a run, where that is known; without it all are accepted. */
+  /** Results of a run's writes, if known; by default all are accepted. */
   readonly taken?: (atMs: number, run: RuleRun, plan: Plan) => RuleRun;
   /** The plan is filled again by the next run. */
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
   /**
    * `count` further runs, the last one at `lastMs`, would repeat this run at other times: no input has changed, and its result depends
-   * neither on the time nor on earlier runs. They are not carried out. Without this callback every run is.
+   * neither on the time nor on earlier runs. They are not executed. Without this callback every run is.
    */
   readonly onRepeated?: (lastMs: number, run: RuleRun, plan: Plan, count: number) => void;
 }
 
-/** Accepts every command and sends none. */
+/** Accepts every command and discards it. */
 export const accepting: CommandPort = { submit: () => 'accepted' };
 const never = Number.POSITIVE_INFINITY;
 /**
  * How long a run that writes takes, as far as its cooldown is concerned, which counts from its end [rules §6.3]: a tick one cooldown after the
- * tick of that run is too early, as it is in the engine.
+ * tick of that run is too early, as in the engine.
  */
 const actedMs = 1;
 
@@ -85,10 +85,10 @@ export class Simulation {
   /** Positions of the windows in the rule's state. */
   readonly #windows: readonly number[];
   readonly #onEvents: boolean;
-  /** How long a run keeps the next one away. */
+  /** Minimum time from a run to the next one. */
   readonly #gateMs: number;
   #tickMs: number;
-  /** When a change that was held back fires. */
+  /** When a delayed change fires. */
   #heldMs = never;
   #lastRunMs = Number.NEGATIVE_INFINITY;
   #lastActedMs = Number.NEGATIVE_INFINITY;
@@ -116,17 +116,17 @@ export class Simulation {
     this.#tickMs = fromMs;
   }
 
-  /** When the longest window of `moving_avg` was full at last; null for a rule without one, and where none was ever fuller than before. */
+  /** When the longest window of `moving_avg` was last full; null for a rule without one, and if none was ever fuller than before. */
   warmAtMs(): number | null {
     return this.#warmAtMs;
   }
 
-  /** How often the rule was evaluated. */
+  /** Number of evaluations. */
   evaluations(): number {
     return this.#evaluations;
   }
 
-  /** Takes the values that were recorded at one moment; what is due before it runs first. */
+  /** Takes the values recorded at one moment; runs due before it come first. */
   take(atMs: number, values: readonly SampledValue[]): void {
     this.runUntil(atMs);
     const { values: current, quality: codes } = this.#snapshot;
@@ -143,14 +143,14 @@ export class Simulation {
     if (isOwn && this.#onEvents && atMs >= this.#parts.fromMs) this.#changed(atMs, values);
   }
 
-  /** Runs the rule if the new values of that moment trigger it. */
+  /** Runs the rule if the new values trigger it. */
   #changed(atMs: number, values: readonly SampledValue[]): void {
     for (const { index, value } of values)
       if (this.#usedMask[index] === 1) this.#scheduler.observe(index, value, Number.isFinite(value), atMs);
     this.#judge('event', atMs);
   }
 
-  /** Runs what is due before `endMs`. */
+  /** Runs that are due before `endMs`. */
   runUntil(endMs: number): void {
     for (;;) {
       const atMs = Math.min(this.#tickMs, this.#heldMs);
@@ -169,7 +169,7 @@ export class Simulation {
     this.#tickMs = this.#nextTick(atMs);
   }
 
-  /** A row is valid up to the next row or one recording interval, as if its point had been read all the time. */
+  /** A row is valid up to the next row or one recording interval, as if its point had been read continuously. */
   #observe(atMs: number): void {
     const snapshot = this.#snapshot;
     snapshot.monotonicMs = atMs;
@@ -210,7 +210,7 @@ export class Simulation {
     return true;
   }
 
-  /** Counts the runs before `endMs` that repeat the last one, up to where a value that it read becomes too old. */
+  /** Counts the runs before `endMs` that repeat the last one, until an input exceeds its maximum age. */
   #repeat(run: RuleRun, endMs: number): void {
     const { limits, scheduled, recordIntervalMs, onRepeated } = this.#parts;
     const stepMs = this.#tickMs - this.#lastRunMs;
@@ -234,7 +234,7 @@ export class Simulation {
     onRepeated?.(lastMs, run, this.#plan, count);
   }
 
-  /** Puts what the run saw into the snapshot; the answer takes it out again. */
+  /** Puts the values that the run saw into the snapshot; the returned function removes them. */
   #see(atMs: number, seen: NonNullable<SimulationParts['seen']>): () => void {
     const { values } = this.#snapshot;
     const before: [index: number, value: number][] = [];
@@ -258,8 +258,8 @@ export class Simulation {
   }
 
   /**
-   * The next tick at which the scheduler may find something else than now, on the grid of ticks: when interval, time deadband or cooldown
-   * have passed, or a value has become too old. In between every tick would find what the one before found.
+   * The next tick at which the scheduler's decision may change, on the grid of ticks: when interval, time deadband or cooldown
+   * have passed, or a value has exceeded its maximum age. Ticks in between have the same result.
    */
   #nextTick(atMs: number): number {
     const { scheduled, limits, fromMs } = this.#parts;
@@ -270,7 +270,7 @@ export class Simulation {
     return fromMs + Math.ceil((soonestMs - fromMs) / limits.tick_interval_ms) * limits.tick_interval_ms;
   }
 
-  /** When the next of the watched values is too old. */
+  /** When the next of the watched values exceeds its maximum age. */
   #staleMs(atMs: number): number {
     const { scheduled, recordIntervalMs } = this.#parts;
     let soonest = never;
@@ -283,7 +283,7 @@ export class Simulation {
   }
 }
 
-/** Points that the rule reads, and those that it is triggered by. */
+/** Points that the rule reads, and its trigger points. */
 export function usedPoints({ scheduled, compiled }: RunnableRule): ReadonlySet<number> {
   const read = compiled.nodes.flatMap(({ reads }) => reads.map(({ pointIndex }) => pointIndex));
   return new Set([...read, ...scheduled.points.map(({ index }) => index)]);

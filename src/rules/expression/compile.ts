@@ -9,7 +9,7 @@ import { type ClockName, functionTable, type PureName, pureFunctions, type State
 import type { BinaryOperator, ExpressionNode } from './parse.ts';
 import { type SiteState, statefulFunctions } from './stateful.ts';
 
-/** The memory of an evaluation; one per compiled rule, reused. */
+/** The state of an evaluation; one per compiled rule, reused. */
 export interface Frame {
   snapshot: Snapshot;
   /** Values of declarations, by slot. */
@@ -30,7 +30,7 @@ export type Run = (frame: Frame) => number;
 export interface ExpressionScope {
   /** The time zone of a call that reads the clock. */
   clock(): string;
-  /** The slot that a name stands for, or what finds its value where that depends on the path taken. */
+  /** The slot of a name, or a function that finds its value if that depends on the path taken. */
   variable(name: string): number | Run;
   /** The value of a parameter; undefined for any other name. */
   parameter(name: string): number | undefined;
@@ -38,7 +38,7 @@ export interface ExpressionScope {
   constant(value: number): number;
   /** Registers a call site and returns its number. */
   site(name: StatefulName): number;
-  /** Adds work to be done when the node runs, before its expressions. */
+  /** Adds work for the start of the node, before its expressions. */
   before(advance: (frame: Frame) => void): void;
 }
 
@@ -131,7 +131,7 @@ export function compileExpression(node: ExpressionNode, scope: ExpressionScope):
 }
 
 /**
- * Most operators stand between two plain values. Those read both from their slots, which saves two calls of three; all
+ * Most operators combine two plain values. Those read both from their slots, which saves two calls of three; all
  * others are compiled from their operands.
  */
 function compileBinary(node: ExpressionNode & { kind: 'binary' }, scope: ExpressionScope): Run {
@@ -235,10 +235,10 @@ function compileCall(node: ExpressionNode & { kind: 'call' }, scope: ExpressionS
 function compilePure(name: PureName, args: readonly Run[]): Run {
   const body = pureFunctions[name];
   const [a, b, c] = args;
-  // The extremes take any number of arguments: pair by pair, no list is made of them.
+  // The extremes accept any number of arguments: pair by pair, without a list.
   if (a !== undefined && name === 'min') return args.slice(1).reduce(smaller, a);
   if (a !== undefined && name === 'max') return args.slice(1).reduce(greater, a);
-  // Spelled out for up to three arguments: a spread call would make a list in every run.
+  // Unrolled for up to three arguments: a spread call would allocate a list in every run.
   if (a !== undefined && args.length === 1) return (frame) => checked(frame, body(a(frame)));
   if (a !== undefined && b !== undefined && args.length === 2)
     return (frame) => checked(frame, body(a(frame), b(frame)));
@@ -260,7 +260,7 @@ function compileClock(name: ClockName, timezone: string): Run {
   return (frame) => read(localMs(frame.snapshot.wallMs, timezone));
 }
 
-/** A stateful call is carried out before the node's expressions; the expression only reads its result. */
+/** A stateful call runs before the node's expressions; the expression only reads its result. */
 function compileStateful(name: StatefulName, args: readonly ExpressionNode[], scope: ExpressionScope): Run {
   const advance = statefulFunctions[name];
   // Arguments first: call sites among them advance before this one.
@@ -272,7 +272,7 @@ function compileStateful(name: StatefulName, args: readonly ExpressionNode[], sc
       const input = inputs[index] as number | Run;
       values[index] = typeof input === 'number' ? (frame.slots[input] as number) : input(frame);
     }
-    // A memory must not swallow a number that is none: the run ends as failed and the memory stays.
+    // A state must not include a value that is not finite: the run ends as failed and the state is unchanged.
     frame.calls[site] = Number.NaN;
     if (frame.notFinite) return;
     const state = frame.sites[site];

@@ -1,6 +1,6 @@
 /**
  * The functions of the expression language [rules §5.1]: names, argument counts and the pure ones' arithmetic.
- * Stateful and time-aware functions are named here and carried out in `stateful.ts`.
+ * Stateful and time-aware functions are named here and implemented in `stateful.ts`.
  */
 
 interface FunctionFacts<K extends 'pure' | 'stateful' | 'clock'> {
@@ -59,12 +59,12 @@ export function isFunctionName(name: string): name is FunctionName {
   return Object.hasOwn(functionTable, name);
 }
 
-/** Rounds half away from zero, as an engineer expects: round(-2.5) is -3. */
+/** Rounds half away from zero: round(-2.5) is -3. */
 export function roundHalfAway(x: number): number {
   return x < 0 ? -Math.round(-x) : Math.round(x);
 }
 
-/** The value of a pure function; not finite where it has none (a root of -1, a scale over an empty range). */
+/** The value of a pure function; not finite if it has none (a root of -1, a scale over an empty range). */
 export const pureFunctions: { readonly [N in PureName]: (...args: number[]) => number } = {
   abs: (x = Number.NaN) => Math.abs(x),
   min: (...args) => Math.min(...args),

@@ -6,7 +6,7 @@
 import { didYouMean, nearestName } from '../nearest-name.ts';
 import { type FunctionName, functionTable, isFunctionName } from './function-table.ts';
 
-/** Longest expression in characters, and deepest nesting of operators and parentheses. */
+/** Maximum length of an expression in characters, and maximum nesting of operators and parentheses. */
 export const expressionLimits = { lengthMaximum: 4096, depthMaximum: 64 } as const;
 
 export type BinaryOperator = '+' | '-' | '*' | '/' | '%' | '^' | '==' | '!=' | '<' | '<=' | '>' | '>=' | '&&' | '||';
@@ -34,7 +34,7 @@ interface Expression {
   readonly root: ExpressionNode;
   /** Names it reads, in order of first use. */
   readonly variables: readonly string[];
-  /** Samples that its windows hold together. */
+  /** Total number of samples in its windows. */
   readonly windowSamples: number;
 }
 
@@ -95,7 +95,7 @@ const namePattern = /[A-Za-z_][A-Za-z0-9_]*/y;
 const doubleSymbols = new Set(['&&', '||', '==', '!=', '<=', '>=']);
 const singleSymbols = '-+*/%^<>!?:(),';
 
-/** The token that a character can begin: decided once for the characters of the language, which all lie below 128. */
+/** The type of token that a character starts: computed once for the characters of the language, all below 128. */
 const beginnings: readonly ('space' | 'number' | 'name' | 'symbol' | null)[] = Array.from(
   { length: 128 },
   (_, code) => {
@@ -149,7 +149,7 @@ function unreadable(text: string, from: number): ParseStop {
   return new ParseStop('unknown-operator', `'${character}' is not part of the language${hint}`, at);
 }
 
-/** Operators that are words elsewhere. Here they are names, and a variable may be called so. */
+/** Words that are operators in other languages. Here they are names, and a variable may have them. */
 const wordOperators = new Map([
   ['and', '&&'],
   ['or', '||'],
@@ -186,7 +186,7 @@ class Descent {
     return root;
   }
 
-  /** The token at which the expression cannot go on, or the operator that is a word elsewhere, before it or there. */
+  /** The token at which parsing fails, or such a word before it or there. */
   #unexpected(message: string): ParseStop {
     const token = this.#peek();
     const before = this.#tokens[this.#position - 1];

@@ -1,6 +1,6 @@
 /**
- * The functions that remember [rules §5.2]. Each call site owns one small array of numbers; an empty array is a
- * site that starts again. Times are monotonic milliseconds. After a gap of more than `gapMs` (5 periods of the rule)
+ * The stateful functions [rules §5.2]. Each call site has one small array of numbers; an empty array is a
+ * site without state. Times are monotonic milliseconds. After a gap of more than `gapMs` (5 periods of the rule)
  * `integrate` adds nothing for the gap, and rates, `held` and edges start again.
  */
 import type { StatefulName } from './function-table.ts';
@@ -12,7 +12,7 @@ export type Advance = (state: SiteState, args: Float64Array, nowMs: number, gapM
 
 const notANumber = Number.NaN;
 
-/** Calling one of these again with the same arguments gives the same result and leaves its memory as it is. */
+/** Calling one of these again with the same arguments gives the same result and does not change its state. */
 export const idempotentFunctions: ReadonlySet<string> = new Set<StatefulName>(['hysteresis']);
 
 /** Layout of the states, by function: see the first lines of each. Position 0 of timed ones is the last run. */
@@ -25,7 +25,7 @@ export const statefulFunctions: { readonly [N in StatefulName]: Advance } = {
     const elapsedMs = nowMs - lastMs;
     let sum = state[2] ?? 0;
     if (elapsedMs <= gapMs) sum += (((state[1] ?? x) + x) / 2) * (elapsedMs / 1000 / perSeconds);
-    // A sum that overflowed would stay infinite: the run fails and the memory stays as it was.
+    // A sum that overflowed would stay infinite: the run fails and the state is unchanged.
     if (!Number.isFinite(sum)) return notANumber;
     state[0] = nowMs;
     state[1] = x;
@@ -43,7 +43,7 @@ export const statefulFunctions: { readonly [N in StatefulName]: Advance } = {
     return sum / state.length;
   },
 
-  /** [last run, last x]: change per second; 0 when there is nothing to compare with. */
+  /** [last run, last x]: change per second; 0 without a previous value. */
   rate_of_change(state, args, nowMs, gapMs) {
     const x = args[0] ?? notANumber;
     const elapsedMs = nowMs - (state[0] ?? notANumber);

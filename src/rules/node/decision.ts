@@ -1,4 +1,4 @@
-/** Tries its branches in order; the first true one names the output, otherwise `else` [rules §4.2]. */
+/** Evaluates its branches in order; the first true one names the output, otherwise `else` [rules §4.2]. */
 import { readBranches } from '../node-content.ts';
 import type { NodeKindOf } from './kind.ts';
 import type { Branch } from './parts.ts';

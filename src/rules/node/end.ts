@@ -1,4 +1,4 @@
-/** Where a run ends [rules §4.2]. */
+/** The end of a run [rules §4.2]. */
 import type { NodeKindOf } from './kind.ts';
 
 export const end: NodeKindOf<'end', object> = {

@@ -1,4 +1,4 @@
-/** The registry of node kinds, by the type that the editor's document uses [rules §4.2]: one file and one line a kind. */
+/** The registry of node kinds, by the type in the editor's document [rules §4.2]: one file and one line per kind. */
 import { action } from './action.ts';
 import { calculation } from './calculation.ts';
 import { decision } from './decision.ts';
@@ -22,7 +22,7 @@ export type NativeType = keyof typeof nodeKinds;
 export type TopologyNode = NodeOf<(typeof nodeKinds)[NativeType]>;
 export type NodeType = TopologyNode['type'];
 
-/** A kind whose content is not known here. */
+/** A kind with unknown content. */
 export type AnyKind = NodeKindOf<NodeType, object>;
 
 const byType: ReadonlyMap<string, AnyKind> = new Map(Object.values(nodeKinds).map((kind) => [kind.type, kind]));

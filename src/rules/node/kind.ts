@@ -1,17 +1,17 @@
 /**
- * The interface of a node kind: how its content is read, and what it computes itself. The parts that it shares with other kinds
+ * The interface of a node kind: the parser of its content, and its own computation. The parts that it shares with other kinds
  * (`NodeParts`) are checked, compiled and run the same way for all of them.
  */
 import type { Reader } from '../issues.ts';
 import type { ContentContext } from '../node-content.ts';
 import type { NodeParts, Wires } from './parts.ts';
 
-/** Parts that a node from the second dialect, or of the compact form, may have beside its own. */
+/** Parts that a node of the second dialect, or of the compact form, may have in addition. */
 export type ExtraPart = 'variables' | 'assignments' | 'writes';
 
 interface ReadContent<Content extends object> {
   readonly content: Content;
-  /** Outputs that a wire may name, when they follow from the content. */
+  /** Outputs that a wire may name, if they depend on the content. */
   readonly outputs?: readonly string[];
 }
 
@@ -22,21 +22,21 @@ export interface Computed {
   readonly input: string;
   /** The field that names the input. */
   readonly field: string;
-  /** `memory` belongs to the node, is empty at first and is kept over restarts; `timezone` is the site's. */
+  /** `memory` belongs to the node, is initially empty and survives restarts; `timezone` is the site's. */
   value(input: number, memory: number[], wallMs: number, timezone: string): number;
-  /** The memory that a run left behind that computed `output`. */
+  /** The memory after a run that computed `output`. */
   memoryAfter(input: number, output: number, wallMs: number, timezone: string): readonly number[];
 }
 
 export interface NodeKindOf<Type extends string, Content extends object> {
   /** Its name in the topology. */
   readonly type: Type;
-  /** Members of its `config`, beside `wires`. */
+  /** Members of its `config`, in addition to `wires`. */
   readonly fields: readonly string[];
   readonly extras: readonly ExtraPart[];
   /** Outputs that every node of the kind has. */
   readonly outputs: readonly string[];
-  /** True when the editor's document may leave `config` out. */
+  /** True if the editor's document may omit `config`. */
   readonly bare?: boolean;
   read(config: Reader, context: ContentContext): ReadContent<Content> | undefined;
   computed?(content: Content): Computed;

@@ -1,4 +1,4 @@
-/** The parts that nodes are made of, in the topology's own form [rules §4.7]; each kind uses some of them. */
+/** The parts of nodes, in the topology's form [rules §4.7]; each kind uses some of them. */
 import type { PointRef } from '../../site/catalogue.ts';
 
 /** Output name -> ids of the next nodes. */
@@ -9,7 +9,7 @@ export interface VariableRead extends PointRef {
   readonly max_age_ms?: number;
 }
 
-/** How old a read may be: the point's own limit, or the read's where that is stricter. */
+/** Maximum age of a read: the point's own limit, or the read's if that is stricter. */
 export function maxAgeOf(read: VariableRead, point: { readonly maxAgeMs: number }): number {
   return Math.min(point.maxAgeMs, read.max_age_ms ?? Number.POSITIVE_INFINITY);
 }
@@ -37,13 +37,13 @@ export interface NodeParts {
   readonly variables?: readonly VariableRead[];
   readonly parameters?: readonly ParameterRead[];
   readonly assignments?: readonly Assignment[];
-  /** The first true one names the output that is taken; without one it is `else`. */
+  /** The first true one names the output; without one it is `else`. */
   readonly branches?: readonly Branch[];
   readonly writes?: readonly Write[];
   readonly wires: Wires;
 }
 
-/** The output that is taken when no branch is. */
+/** The output without a true branch. */
 export function otherwiseOf(node: NodeParts): string {
   return node.branches === undefined ? 'default' : 'else';
 }

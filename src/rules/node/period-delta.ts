@@ -39,7 +39,7 @@ export const periodDelta: NodeKindOf<'period-delta', PeriodDeltaContent> = {
       },
     };
   },
-  // Period, baseline and what was counted before a reset; the last value moves with every run.
+  // Period, baseline and the count before a reset; the last value changes in every run.
   urgentMemory: 3,
 };
 
@@ -57,8 +57,8 @@ export function advancePeriodDelta(
   const local = localMs(wallMs, timezone);
   const number = periodNumber(local, period);
   const known = memory[0];
-  // A clock that steps back a little over midnight stays in the period that has begun; one that comes back from a jump
-  // far ahead does not, or the counter would stand in a period of the future until that one is over.
+  // A clock that steps back slightly over midnight stays in the current period; one that comes back from a jump
+  // far ahead does not, or the counter would be in a future period until that one is over.
   if (known === undefined || number > known || periodNumber(local + stepBackMaximumMs, period) < known) {
     memory.length = 0;
     memory.push(number, value, 0, value);

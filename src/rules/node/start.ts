@@ -1,4 +1,4 @@
-/** Where every run begins [rules §4.2]. */
+/** The start of every run [rules §4.2]. */
 import type { NodeKindOf } from './kind.ts';
 
 export const start: NodeKindOf<'start', object> = {
