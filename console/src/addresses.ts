@@ -8,11 +8,11 @@ export const mainPages = [
   ['alarms', '/alarms'],
   ['rules', '/rules'],
   ['forecasts', '/forecasts'],
-  // For those who may read it.
+  // For roles that may read it.
   ['audit', '/audit'],
 ] as const;
 
-/** Which points, and which rules, their lists show. */
+/** Filters of the lists of points and rules. */
 export const pointFilters = ['all', 'action', 'trouble'] as const;
 export type PointsShown = (typeof pointFilters)[number];
 export const ruleFilters = ['all', 'on', 'off', 'trouble'] as const;
@@ -22,7 +22,7 @@ export type RulesShown = (typeof ruleFilters)[number];
 export const panels = ['node', 'rule', 'try', 'history'] as const;
 export type PanelName = (typeof panels)[number];
 
-/** The parts of the page with the evidence for a rule. */
+/** The parts of a rule's evidence page. */
 export const evidenceParts = ['tests', 'backtest', 'shadow'] as const;
 export type EvidencePart = (typeof evidenceParts)[number];
 

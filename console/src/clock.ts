@@ -1,4 +1,4 @@
-/** The console's one door to time: wall time for labels and ages, timers for what repeats. */
+/** The console's only access to time: wall time for labels and ages, timers for repetition. */
 
 export function nowMs(): number {
   return Date.now();

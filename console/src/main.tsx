@@ -1,4 +1,4 @@
-/** The console starts: nonce, theme, session, router. */
+/** Entry of the console: nonce, theme, session, router. */
 import '@mantine/core/styles.css';
 import './global.css';
 import { Center, Loader, MantineProvider } from '@mantine/core';
@@ -18,16 +18,16 @@ import { t } from './strings/index.ts';
 import { cssVariables, theme } from './theme.ts';
 
 const nonce = document.querySelector('meta[name="style-nonce"]')?.getAttribute('content') ?? '';
-// Style elements of the scroll lock come from a library that asks here.
+// The library of the scroll lock reads the nonce for its style elements here.
 setNonce(nonce);
 
-// Who is signed in needs none of them.
+// Not needed with a session.
 const SignInPage = later(async () => (await import('./session/sign-in.tsx')).SignInPage);
 const SetPasswordPage = later(async () => (await import('./session/sign-in.tsx')).SetPasswordPage);
 const ExpiredDialog = later(async () => (await import('./session/sign-in.tsx')).ExpiredDialog);
 
 const arrival = takeArrival();
-/** Whether the link was good; null without one. */
+/** Whether the link was valid; null without one. */
 const exchanged =
   arrival.kind === 'code'
     ? exchangeCode(arrival.code).then(
@@ -35,10 +35,10 @@ const exchanged =
         () => false,
       )
     : null;
-/** How one can sign in. A pasted token of this tab, or a fresh link, comes before the cookie. */
+/** The available sign-in methods. A pasted token of this tab, or a fresh link, takes precedence over the cookie. */
 const asked = (exchanged ?? Promise.resolve()).then(askSession).catch(() => null);
 onSession(() => {
-  // Data of one subject is never shown to the next.
+  // Data of one subject must never be shown to the next.
   if (currentSession().status === 'out') queryClient.clear();
 });
 

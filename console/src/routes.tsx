@@ -1,6 +1,6 @@
 /**
- * The pages and their addresses. They stand in the fragment: the service answers `/` and knows no other page, and what
- * is unknown to it stays a 404. Each page is fetched when it is first opened.
+ * The pages and their addresses, in the fragment: the service serves only `/`, and unknown
+ * paths are 404. Each page is loaded when it is first opened.
  */
 import { createHashHistory, createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { type AuditSearch, auditFilterNames, evidenceParts, panels, pointFilters, ruleFilters } from './addresses.ts';
@@ -13,7 +13,7 @@ type Search = Readonly<Record<string, unknown>>;
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageFailure });
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-/** Search values are parsed as JSON: what looks like a number comes as one. */
+/** Search values are parsed as JSON: a text that looks like a number arrives as a number. */
 const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
 
 /**

@@ -1,4 +1,4 @@
-/** Acknowledges all alarms of a list that wait for it, as they were when the person asked. */
+/** Acknowledges all unacknowledged alarms of a list, as listed when the dialog opened. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { announce } from '../parts/announce.tsx';

@@ -40,7 +40,7 @@ export function useAcknowledge(onDone: () => void) {
   });
 }
 
-/** As many calls as it takes; `onDone` gets the number of alarms that were acknowledged. */
+/** In as many calls as necessary; `onDone` receives the number of acknowledged alarms. */
 export function useAcknowledgeAll(onDone: (count: number) => void) {
   return useMutation({
     mutationFn: async (ids: readonly string[]) => {

@@ -113,7 +113,7 @@ interface RowParts {
   /** Undefined until the points are read. */
   readonly point: PointEntry | undefined;
   readonly place: RowPlace;
-  /** Null for a person who may only look. */
+  /** Null for a read-only user. */
   readonly onShelve: (() => void) | null;
 }
 
@@ -155,7 +155,7 @@ function AlarmRow({ alarm, point, place, onShelve }: RowParts) {
   );
 }
 
-/** With the way to its point. */
+/** With a link to its point. */
 function AlarmName({ alarm: { name, point } }: { alarm: AlarmView }) {
   if (point === null) return <strong>{name}</strong>;
   const pointKey = `${point.instance}:${point.point_type}:${point.point}`;
@@ -166,7 +166,7 @@ function AlarmName({ alarm: { name, point } }: { alarm: AlarmView }) {
   );
 }
 
-/** What raises the alarm beside what is measured now. */
+/** The threshold of the alarm, and the value now. */
 function Compared({ threshold, point }: { threshold: NonNullable<AlarmView['threshold']>; point: PointEntry }) {
   const { value, quality } = useLivePoint(point);
   const edge = words.threshold[threshold.kind](withUnit(threshold.value, point.unit));

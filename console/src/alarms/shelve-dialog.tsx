@@ -1,4 +1,4 @@
-/** Takes an alarm out of view: for how long, and why. */
+/** Shelves an alarm: for how long, and why. */
 import { announce } from '../parts/announce.tsx';
 import { TimedDialog } from '../points/timed-dialog.tsx';
 import { alarmWords } from '../strings/alarms.ts';

@@ -1,4 +1,4 @@
-/** The notice of a broken audit log, for the pages that people look at first [audit §9.7]. */
+/** The notice of a broken audit log, for the most visited pages [audit §9.7]. */
 import { useAlarms } from '../alarms/alarm-queries.ts';
 import { Notice } from '../parts/tag.tsx';
 import { auditWords } from '../strings/audit.ts';

@@ -1,4 +1,4 @@
-/** The events that are shown, counted by action, person, resource and outcome: a click filters. */
+/** The listed events, counted by action, person, resource and outcome: a click filters. */
 import { UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
 import type { AuditSearch } from '../addresses.ts';
@@ -9,7 +9,7 @@ import { actionWords } from './audit-words.ts';
 import { type FacetName, type FacetValue, facetNames, facetsOf } from './facets.ts';
 
 const words = auditWords.facets;
-/** Values that a facet shows at first. */
+/** Initial number of values per facet. */
 const valuesMax = 6;
 
 interface FacetParts {

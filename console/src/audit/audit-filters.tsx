@@ -1,4 +1,4 @@
-/** The filters of the audit query: exact words, and a range of time in the reader's own zone. */
+/** The filters of the audit query: exact words, and a time range in the browser's time zone. */
 import { Autocomplete, Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type AuditFilterName, type AuditSearch, auditFilterNames } from '../addresses.ts';
@@ -89,7 +89,7 @@ function faultsOf(search: AuditSearch): Map<AuditFilterName, string> {
   return faults;
 }
 
-/** On the wire a time has milliseconds: the end of a second for "to". */
+/** API times have milliseconds: "to" includes the whole second. */
 function wireTime(local: string, name: 'from' | 'to'): string | undefined {
   const ms = msOfLocal(local);
   if (ms === null) return undefined;

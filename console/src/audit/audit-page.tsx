@@ -192,13 +192,13 @@ interface FootParts {
   readonly count: number;
   readonly hasMore: boolean;
   readonly busy: boolean;
-  /** Going on is asked for, not scrolled for. */
+  /** The next page is loaded by button, not by scrolling. */
   readonly byHand: boolean;
   readonly onMore: () => void;
   readonly onNewer: () => void;
 }
 
-/** Older events come by themselves when the end of the list is scrolled to; the button does the same by keyboard. */
+/** Older events load when the end of the list is scrolled into view; the button does the same by keyboard. */
 function Foot({ count, hasMore, busy, byHand, onMore, onNewer }: FootParts) {
   const place = useRef<HTMLDivElement>(null);
   const more = useRef(onMore);

@@ -7,7 +7,7 @@ import { call } from '../server/calls.ts';
 import { othersPeriodMs } from '../server/queries.ts';
 
 const pageSize = '50';
-/** Looking for a correlation, which the service has no filter for, takes large pages, and so many at a time. */
+/** The service has no filter for correlations: the search uses large pages, several at a time. */
 const scanPageSize = '100';
 const scanPages = 5;
 
@@ -19,11 +19,11 @@ export type AuditEvent = Awaited<ReturnType<typeof pageOf>>['items'][number];
 interface Page {
   readonly items: readonly AuditEvent[];
   readonly nextCursor: string | null;
-  /** Events that were looked at, shown or not. */
+  /** Number of events read, shown or not. */
   readonly seen: number;
 }
 
-/** The filters that the service knows. */
+/** The filters of the API. */
 export function wireQuery(search: AuditSearch): Record<string, string> {
   const { action, resourceKind, resourceId, subjectId, from, to } = search;
   const given = { action, resourceKind, resourceId, subjectId, from, to };
@@ -37,7 +37,7 @@ async function plainPage(search: AuditSearch, cursor: string | null): Promise<Pa
   return { ...page, seen: page.items.length };
 }
 
-/** Some pages at once, of which only the events of one correlation are kept. */
+/** Several pages at once, reduced to the events of one correlation. */
 async function scannedPage(search: AuditSearch, correlation: string, cursor: string | null): Promise<Page> {
   const items: AuditEvent[] = [];
   let seen = 0;
@@ -92,7 +92,7 @@ function later(one: string | undefined, other: string): string {
   return one !== undefined && Date.parse(one) > Date.parse(other) ? one : other;
 }
 
-/** One event: the first one below the sequence after it. */
+/** One event: the first one below the next sequence. */
 export function useAuditEvent(sequence: string | undefined) {
   return useQuery({
     queryKey: ['audit-event', sequence],

@@ -1,4 +1,4 @@
-/** Spans of time, export, and going through the events by keyboard. */
+/** Time ranges, export, and keyboard navigation through the events. */
 import { Button, Group } from '@mantine/core';
 import { type RefObject, useEffect, useState } from 'react';
 import type { AuditSearch } from '../addresses.ts';

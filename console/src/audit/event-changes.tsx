@@ -1,4 +1,4 @@
-/** The change behind an event: the revision of the rule that it left, compared by meaning with the one before [rules §1.5]. */
+/** The change behind an event: the resulting revision of the rule, compared by meaning with the one before [rules §1.5]. */
 import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -13,10 +13,10 @@ import classes from './audit.module.css';
 
 const words = auditWords.changes;
 const pageSize = '100';
-/** Revisions are looked through from the newest back. */
+/** Revisions are searched from the newest back. */
 const pagesMax = 10;
 
-/** The revision that the call with this correlation id made, and the one before it; null where it is not found. */
+/** The revision created by the call with this correlation id, and the one before it; null if not found. */
 function useRevisionOf(ruleId: number, correlationId: string) {
   return useQuery({
     queryKey: ['rule', ruleId, 'revision-of', correlationId],

@@ -1,4 +1,4 @@
-/** Points of what a scan found: named, shown as lines of site.yaml, then added to the file and applied in one step. */
+/** Points from a scan: named, previewed as lines of site.yaml, then added to the file and applied in one step. */
 import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { announce } from '../parts/announce.tsx';
@@ -93,7 +93,7 @@ function PointsForm({ channel, places, onBack, onDone, instances }: AddParts & P
   );
 }
 
-/** The errors, or else the changed lines. */
+/** The errors, or the changed lines. */
 function Preview({ issues, difference: { line, removed, added } }: PointsPreview) {
   if (issues.length > 0)
     return issues.map((issue) => (

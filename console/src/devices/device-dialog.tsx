@@ -1,4 +1,4 @@
-/** One channel from close up: its newest exchanges with raw words, and what a scan finds behind it. */
+/** One channel in detail: its newest exchanges with raw words, and the results of a scan. */
 import { Button, Checkbox, Modal, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
@@ -22,7 +22,7 @@ import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-plac
 import { firstSpan, ScanFields, scanOf } from './scan-fields.tsx';
 
 const words = deviceWords;
-/** Behind the last address of a table. */
+/** The end of a table's addresses, exclusive. */
 const registerEnd = 65_536;
 
 interface DialogParts {
@@ -41,7 +41,7 @@ export function DeviceDialog({ channel: { channel, driver, polled }, onClose }: 
 
 interface AskedParts {
   readonly channel: string;
-  /** Registers are scanned, and not models. */
+  /** Scans read registers, not models. */
   readonly isModbus: boolean;
   readonly onClose: () => void;
 }

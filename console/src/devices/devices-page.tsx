@@ -1,4 +1,4 @@
-/** Channels to devices: whether each works, when it was read last, what failed, and how much went over it. */
+/** Channels to devices: state, last reading, last error, and traffic. */
 import { Button, Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -65,7 +65,7 @@ function ChannelRow({ channel, onLook }: { channel: ChannelView; onLook: () => v
         <Button
           variant="subtle"
           size="compact-sm"
-          // In line with the text below, in spite of its padding.
+          // Aligned with the text below, despite its padding.
           ml={-8}
           classNames={{ root: classes['channel'] ?? '', label: classes['channelName'] ?? '' }}
           aria-label={words.look(channel.channel)}

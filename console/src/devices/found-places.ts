@@ -2,17 +2,17 @@
 import type { SiteView } from '../server/queries.ts';
 import type { ScannedChannel } from './device-queries.ts';
 
-/** Types of a register that hold a number by themselves. */
+/** Types of a single numeric value. */
 export const registerTypes = ['uint16', 'int16', 'uint32', 'int32', 'float32', 'uint64', 'int64', 'float64'] as const;
 
 export interface FoundPlace {
   readonly key: string;
-  /** As a person reads it. */
+  /** For display. */
   readonly label: string;
   readonly name: string;
   readonly unit: string;
   readonly address: Readonly<Record<string, unknown>>;
-  /** Whether somebody has to say what the registers hold. */
+  /** Whether a person must choose the type of the value. */
   readonly isTyped: boolean;
 }
 
@@ -50,7 +50,7 @@ export function placesOfRegisters({ registers }: ScannedChannel, isOfUnit: boole
   });
 }
 
-/** A chosen place, as far as somebody has filled it in. */
+/** A chosen place with the input of the form. */
 export interface PlannedPoint {
   readonly place: FoundPlace;
   readonly name: string;
@@ -63,7 +63,7 @@ export function planned(place: FoundPlace): PlannedPoint {
   return { place, name: place.name, unit: place.unit, kind: 'measurement', type: 'uint16' };
 }
 
-/** With the smallest numbers that the instance has not used. */
+/** With the smallest unused numbers of the instance. */
 export function pointTexts(
   channel: string,
   plans: readonly PlannedPoint[],

@@ -1,4 +1,4 @@
-/** While the site file differs from what runs: what a reload would change, the reload, and what stops it. */
+/** Shown while the site file differs from the running site: the changes, the reload, and what prevents it. */
 import { Button } from '@mantine/core';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';

@@ -9,7 +9,7 @@ export type PointsBody = Static<(typeof site)['previewPoints']['body']>;
 export type PointsPreview = Static<(typeof site)['previewPoints']['answer']>['data'];
 export type FileChanges = Static<(typeof site)['changes']['answer']>['data'];
 
-/** Somebody edits the file beside the page. */
+/** Somebody may edit the file while the page is open. */
 const changesPeriodMs = 5000;
 
 export function useFileChanges(isAsked: boolean) {
@@ -41,7 +41,7 @@ export function useReloadSite() {
   return useMutation({ mutationFn: reloadSite });
 }
 
-/** The file first, then the reload of it: one that is refused leaves the points in the file, and says why. */
+/** First the file, then its reload: if the reload is refused, the points stay in the file and the reason is shown. */
 export function useSavePoints(onDone: () => void) {
   return useMutation({
     mutationFn: async (body: PointsBody & { readonly revision: string }) => {

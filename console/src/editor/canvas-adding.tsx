@@ -1,4 +1,4 @@
-/** Adding a node on the canvas: where a wire was dropped into empty space, on a wire, or with `/` after the selected node. */
+/** Adding a node on the canvas: by dropping a wire into empty space, on a wire, or with `/` after the selected node. */
 import { type FinalConnectionState, useReactFlow } from '@xyflow/react';
 import { type RefObject, useCallback, useEffect, useState } from 'react';
 import { announce } from '../parts/announce.tsx';
@@ -23,7 +23,7 @@ type Anchor =
 
 export interface Adding {
   readonly anchor: Anchor;
-  /** Where the palette opens, in pixels of the canvas. */
+  /** Position of the palette, in pixels of the canvas. */
   readonly screen: Position;
   /** Where the node is placed. */
   readonly flow: Position;
@@ -69,7 +69,7 @@ export function useAdding(frame: RefObject<HTMLDivElement | null>) {
   }, [frame, open, reactFlow, selected, store]);
   useQuickAddKey(openByKey);
 
-  /** A wire was let go: refused with the reason where it met a node, a choice of nodes where it met none. */
+  /** A wire was dropped: refused with the reason on a node, a choice of nodes in empty space. */
   const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState): void => {
     const { fromNode, fromHandle, toNode, toHandle } = state;
     if (fromNode === null || fromHandle === null) return;
@@ -110,7 +110,7 @@ function anchorAfter(node: FlowNode): Anchor {
   return output === undefined ? { kind: 'input', nodeId: node.id } : { kind: 'output', nodeId: node.id, output };
 }
 
-/** `/` outside of fields, dialogs and menus. */
+/** The `/` key outside of fields, dialogs and menus. */
 function useQuickAddKey(onKey: () => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -166,7 +166,7 @@ function insideOf(bounds: DOMRect, { x, y }: Position): Position {
   return { x: within(x, bounds.width - paletteSize.width), y: within(y, bounds.height - paletteSize.height) };
 }
 
-/** The new node at its place, wired to what it was added to. */
+/** The new node at its position, with its wire. */
 function placed(
   document: FlowDocument,
   kind: NodeKind,

@@ -1,4 +1,4 @@
-/** How much of the flow the canvas shows: it opens at a readable size, with a small map when the flow does not fit. */
+/** The initial view of the canvas: at a readable size, with a minimap if the flow does not fit. */
 import { ControlButton, Controls, MiniMap, useNodesInitialized, useReactFlow, useStore } from '@xyflow/react';
 import { useCallback, useEffect, useRef } from 'react';
 import { FitIcon } from '../shell/icons.tsx';
@@ -29,7 +29,7 @@ export function useShowFlow(): () => Promise<void> {
   }, [reactFlow, store]);
 }
 
-/** Tells when the opening view is set: until then nobody should see, or point at, nodes that are about to move. */
+/** Reports when the initial view is set: until then nodes are hidden, because they are about to move. */
 export function CanvasControls({ onOpened }: { readonly onOpened: () => void }) {
   const showFlow = useShowFlow();
   const areMeasured = useNodesInitialized();

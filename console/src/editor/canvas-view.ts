@@ -1,4 +1,4 @@
-/** Where the canvas opens: the whole flow where its text stays readable, else the part around its start. */
+/** The initial view: the whole flow if its text is readable, otherwise the part around its start. */
 import { type FlowDocument, type FlowNode, nodeOf, type Position, wiresOf } from './flow-document.ts';
 
 export interface Box extends Position {
@@ -6,13 +6,13 @@ export interface Box extends Position {
   readonly height: number;
 }
 
-/** About the size of a node that was not drawn yet. */
+/** Approximate size of a node that was not drawn yet. */
 export const usualSize = { width: 240, height: 90 };
 
 export type Pane = Pick<Box, 'width' | 'height'>;
 export type DrawnDirection = 'right' | 'down';
 
-/** The smallest text of a drawn node, as `flow-node.module.css` has it, and the smallest that is shown without being asked for. */
+/** The smallest text of a drawn node, as in `flow-node.module.css`, and the smallest size of the initial view. */
 const textPx = 12;
 const textMinPx = 11;
 export const readableZoom = textMinPx / textPx;
@@ -38,7 +38,7 @@ export function openingView(boxes: readonly Box[], start: Box | undefined, pane:
   const offset = (low: number, length: number, first: number, firstLength: number, space: number): number => {
     const spare = space - length * zoom;
     if (spare >= 2 * edgePx) return spare / 2 - low * zoom;
-    // The start in the middle, unless that leaves an edge empty.
+    // Centred on the start, unless that leaves an edge empty.
     const centred = space / 2 - (first + firstLength / 2) * zoom;
     return Math.min(edgePx - low * zoom, Math.max(space - edgePx - (low + length) * zoom, centred));
   };
@@ -57,7 +57,7 @@ export function fromStart({ nodes }: FlowDocument): FlowNode[] {
   return nodes.toSorted((one, other) => distance(one) - distance(other));
 }
 
-/** Which way most wires lead. */
+/** The main direction of the wires. */
 export function wireDirection(flow: FlowDocument): DrawnDirection {
   let down = 0;
   for (const node of flow.nodes)

@@ -1,4 +1,4 @@
-/** The wires of the canvas: drawn with the path of a run, selected, deleted, and found under a node that is dropped on one. */
+/** The wires of the canvas: drawn with the path of a run, selected, deleted, and detected under a dropped node. */
 import { ActionIcon } from '@mantine/core';
 import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps, getBezierPath } from '@xyflow/react';
 import { memo } from 'react';
@@ -21,7 +21,7 @@ export interface WireTools {
 export type CanvasWire = Edge<{ readonly wire: FlowWire; readonly tools: WireTools | null }, 'wire'>;
 
 interface WireState {
-  /** Ids of the wires of the shown run; null where no run is shown. */
+  /** Ids of the wires of the shown run; null without a run. */
   readonly taken: ReadonlySet<string> | null;
   readonly selected: string | null;
   /** The wire that a dragged node is held over. */
@@ -82,10 +82,10 @@ export const DrawnWire = memo(function DrawnWire(parts: EdgeProps<CanvasWire>) {
   );
 });
 
-/** Places along a wire that are looked at: enough to meet a node of usual size on a wire across the screen. */
+/** Sampled positions along a wire: enough to hit a node of usual size on a wire across the screen. */
 const wireSamples = 40;
 
-/** The wire that runs the longest under a place on the screen; null where none does. */
+/** The wire with the longest part under an area of the screen; null if there is none. */
 export function wireUnder(frame: HTMLElement, wires: readonly CanvasWire[], box: DOMRect): FlowWire | null {
   let found: { id: string; share: number } | null = null;
   for (const path of frame.querySelectorAll<SVGPathElement>('.react-flow__edge-path')) {

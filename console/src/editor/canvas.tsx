@@ -1,5 +1,5 @@
 /**
- * The canvas: the draft's flow, drawn. A dragged node moves at once and enters the draft on drop; every other action changes the
+ * The canvas: draws the draft's flow. A dragged node moves at once and enters the draft on drop; every other action changes the
  * draft, and the canvas redraws it.
  */
 import '@xyflow/react/dist/base.css';
@@ -36,17 +36,17 @@ const ariaLabels = {
   'node.a11yDescription.keyboardDisabled': words.canvasHelp,
   'edge.a11yDescription.default': words.canvasHelp,
 };
-/** A press that moves less than this is a click. */
+/** A pointer movement below this distance is a click. */
 const dragThresholdPx = 3;
-/** So far out that a flow of hundreds of nodes is seen whole. */
+/** Minimum zoom, at which a flow of hundreds of nodes fits. */
 const zoom = { min: 0.05, max: 2 };
 
-/** Larger flows open with about as many nodes as a screen holds at a readable size, and then so many follow in each frame. */
+/** Larger flows first draw about as many nodes as fit on a screen at a readable size, and then this number per frame. */
 const wholeNodes = 40;
 const firstNodes = 24;
 const nodesPerFrame = 40;
 
-/** The nodes that are drawn by now, from the start of the flow outwards; null for all of them. */
+/** The nodes drawn so far, from the start of the flow outwards; null for all of them. */
 function useDrawnPart(flow: FlowDocument, isOpened: boolean): ReadonlySet<string> | null {
   const [count, setCount] = useState(flow.nodes.length > wholeNodes ? firstNodes : wholeNodes);
   const isWhole = count >= flow.nodes.length;
@@ -68,12 +68,12 @@ function useDrawnPart(flow: FlowDocument, isOpened: boolean): ReadonlySet<string
   );
 }
 
-/** The nodes as they are drawn, and what the person does to them on the canvas. */
+/** The drawn nodes, and the actions on them. */
 function useDrawnNodes(flow: FlowDocument, part: ReadonlySet<string> | null) {
   const { problems, selected, select } = useEditor();
   const store = useDraftStore();
   const [nodes, setNodes, applyChanges] = useNodesState<CanvasNode>([]);
-  /** While a drag is under way: what it moves enters the draft when it ends, what arrow keys move does at once. */
+  /** During a drag, moves enter the draft at its end; moves by arrow keys at once. */
   const isDragging = useRef(false);
 
   useEffect(() => {
@@ -105,7 +105,7 @@ function useDrawnNodes(flow: FlowDocument, part: ReadonlySet<string> | null) {
   return { nodes, onNodesChange, isDragging };
 }
 
-/** The wires as they are drawn, which of them is selected, and which a dragged node is held over. */
+/** The drawn wires, the selected one, and the one under a dragged node. */
 function useDrawnWires(flow: FlowDocument, part: ReadonlySet<string> | null, tools: WireTools) {
   const { readOnly } = useEditor();
   const run = useShownRun();
@@ -140,7 +140,7 @@ function useDragging(
     const [node, another] = dragged;
     if (frame.current === null || node === undefined || another !== undefined) return null;
     if (!canSplice(drawnFlow(store.state().history.present), node.id)) return null;
-    // From where it was let go: what is drawn may lag behind.
+    // From the pointer's last position: the drawing may lag behind.
     const { x, y } = reactFlow.flowToScreenPosition(node.position);
     const zoom = reactFlow.getZoom();
     const { width = 0, height = 0 } = node.measured ?? {};
@@ -230,7 +230,7 @@ export function Canvas() {
   );
 }
 
-/** One change, and one step of undo: wires of removed nodes are healed, not cut. */
+/** One change, and one step of undo: the neighbours of removed nodes are connected. */
 function withoutParts(document: FlowDocument, gone: readonly CanvasNode[], cut: readonly CanvasWire[]): FlowDocument {
   const ids = new Set(gone.map(({ id }) => id));
   const alone = cut.filter(({ source, target }) => !ids.has(source) && !ids.has(target));
@@ -241,7 +241,7 @@ function withoutParts(document: FlowDocument, gone: readonly CanvasNode[], cut: 
   return ids.size === 0 ? kept : removeNodes(kept, ids);
 }
 
-/** Drawn nodes; those that did not change are the same objects, so that nothing is drawn twice. */
+/** Drawn nodes; unchanged ones are the same objects, so that they are not drawn again. */
 function drawnNodes(
   flow: FlowDocument,
   part: ReadonlySet<string> | null,

@@ -1,4 +1,4 @@
-/** A list of changes with both sides of each: what was stored and what is yours, unless the caller names them otherwise. */
+/** A list of changes with both sides of each: stored and yours by default. */
 import { t } from '../strings/index.ts';
 import classes from './changes.module.css';
 
@@ -6,7 +6,7 @@ const words = t.editor.difference;
 
 export interface Change {
   readonly what: string;
-  /** Null where there was, or will be, nothing. */
+  /** Null before an addition and after a removal. */
   readonly before: string | null;
   readonly after: string | null;
 }

@@ -1,4 +1,4 @@
-/** Builds a condition from its parts: what is compared, with which value, where it lets go, for how long it must hold. */
+/** Builds a condition from its parts: compared value, threshold, hysteresis, and duration. */
 import { Button, Group, Select, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { isVariableName } from '../../../src/rules/expression/parse.ts';

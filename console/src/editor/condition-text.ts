@@ -1,14 +1,14 @@
-/** A threshold as an expression [rules §5.1]: where it begins to hold, where it lets go, and for how long it must have held. */
+/** A threshold as an expression [rules §5.1]: threshold, release value, and duration. */
 
 export interface BuiltCondition {
-  /** The name that is compared. */
+  /** The compared name. */
   readonly name: string;
   readonly side: 'above' | 'below';
-  /** A number, or a name that has one. */
+  /** A number, or a name with a number. */
   readonly value: string;
-  /** Where it stops to hold, on the other side of the value; empty for the value itself. */
+  /** Release value, on the other side of the threshold; empty for the threshold itself. */
   readonly release: string;
-  /** Seconds that it must have held; 0 for at once. */
+  /** Minimum duration in seconds; 0 for none. */
   readonly seconds: number;
 }
 
@@ -23,7 +23,7 @@ function negative(text: string): string {
   return text.startsWith('-') ? text.slice(1) : `-${text}`;
 }
 
-/** Whether it lets go on the right side; names are not compared. */
+/** Whether the release value is on the right side; names are not compared. */
 export function releasesBehind({ side, value, release }: BuiltCondition): boolean {
   const [on, off] = [Number(value), Number(release)];
   if (release === '' || Number.isNaN(on) || Number.isNaN(off)) return true;

@@ -1,4 +1,4 @@
-/** The branches of a decision: tried in order, each with a name and a condition. */
+/** The branches of a decision, in order, each with a name and a condition. */
 import { ActionIcon, Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { Fields } from '../../../src/rules/issues.ts';
@@ -87,7 +87,7 @@ interface ConditionParts {
   readonly onChange: (when: string) => void;
 }
 
-/** Typed as an expression, or put together from its parts. */
+/** Entered as an expression, or built from its parts. */
 function Condition({ value, names, path, error, onChange }: ConditionParts) {
   const { readOnly } = useEditor();
   const [isBuilding, setBuilding] = useState(false);
@@ -127,7 +127,7 @@ function Condition({ value, names, path, error, onChange }: ConditionParts) {
   );
 }
 
-/** Two branches of one name could not be told apart, nor could their wires. */
+/** Two branches with the same name could not be distinguished, nor could their wires. */
 function branchFault(text: string, others: readonly string[]): NameFault | null {
   const faults = words.nameFaults;
   if (text === '') return { message: faults.empty, onLeave: false };

@@ -1,4 +1,4 @@
-/** The changes between two contents of a rule, found in the page with the service's own comparison [rules §1.5]. */
+/** The difference between two contents of a rule, computed in the page with the service's own comparison [rules §1.5]. */
 import { type ComparedRule, type RuleDifference, ruleDifference } from '../../../src/rules/difference.ts';
 import type { Topology } from '../../../src/rules/topology.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
@@ -8,14 +8,14 @@ import { ruleInWords } from './rule-in-words.ts';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 export interface ContentDifference extends RuleDifference {
-  /** The rule in words; null where it has no flow, or one with errors. */
+  /** The rule in words; null without a flow, or with errors. */
   readonly sentence: { readonly before: string | null; readonly after: string | null };
 }
 
 export function contentDifference(before: Content, after: Content, catalogue: ConsoleCatalogue): ContentDifference {
   const old = checkContent(before, catalogue).topology;
   const now = checkContent(after, catalogue).topology;
-  // With errors on one side nothing is known of wires and actuators: only the drawings are compared.
+  // With errors on one side, wires and actuators are unknown: only the drawings are compared.
   const areKnown = (old !== null || before.flow === null) && (now !== null || after.flow === null);
   return {
     ...ruleDifference(compared(before, areKnown ? old : null), compared(after, areKnown ? now : null)),

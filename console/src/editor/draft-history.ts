@@ -1,7 +1,7 @@
 /** The edited content and all its states: undo and redo without limit. */
 import type { FlowDocument } from './flow-document.ts';
 
-/** All of a rule that is saved by one PUT [rules §2.3]. */
+/** The content of a rule that one PUT saves [rules §2.3]. */
 export interface Content {
   readonly name: string;
   readonly description: string | null;
@@ -16,18 +16,18 @@ export interface DraftHistory {
   readonly past: readonly Content[];
   readonly present: Content;
   readonly future: readonly Content[];
-  /** Subject and time of the newest change: the next change of the same subject joins it. */
+  /** Subject and time of the newest change: the next change of the same subject is merged into it. */
   readonly last: { readonly about: string; readonly atMs: number } | null;
 }
 
-/** Changes of the same field that follow each other this fast are one step of undo. */
+/** Changes of the same field within this time are one step of undo. */
 const joinMs = 1200;
 
 export function beginHistory(present: Content): DraftHistory {
   return { past: [], present, future: [], last: null };
 }
 
-/** `about` names the field that is typed in; null for a change that always stands for itself. */
+/** `about` names the field; null for a change that is never merged. */
 export function edited(history: DraftHistory, next: Content, about: string | null, atMs: number): DraftHistory {
   if (next === history.present) return history;
   const { last } = history;

@@ -10,7 +10,7 @@ import { nowMs } from '../clock.ts';
 import { beginHistory, type Content, type DraftHistory, edited, sameContent } from './draft-history.ts';
 
 export interface KeptDraft {
-  /** The revision that the draft was begun on, and what it held. */
+  /** The revision on which the draft is based, and its content. */
   readonly revision: number;
   readonly base: Content;
   readonly history: DraftHistory;
@@ -18,7 +18,7 @@ export interface KeptDraft {
 
 const databaseName = 'setpoint';
 const storeName = 'drafts';
-/** Format of what is kept; another one is forgotten. */
+/** Storage format; drafts in another one are ignored. */
 const format = 1;
 
 interface Kept extends KeptDraft {
@@ -26,7 +26,7 @@ interface Kept extends KeptDraft {
 }
 
 let opening: Promise<IDBDatabase | null> | null = null;
-/** At hand without waiting: a page that is left waits for nothing. */
+/** Available synchronously, for a closing page. */
 let opened: IDBDatabase | null = null;
 
 function database(): Promise<IDBDatabase | null> {
@@ -63,14 +63,14 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
   return new Promise<{ readonly result: T } | null>((resolve) => {
     const transaction = db.transaction(storeName, mode);
     const request = work(transaction.objectStore(storeName));
-    // Written without waiting for an answer, which a page that is left does not hear.
+    // Written without waiting for the result, which a closing page does not receive.
     transaction.commit();
     transaction.addEventListener('complete', () => resolve({ result: request.result }));
     transaction.addEventListener('abort', () => resolve(null));
   });
 }
 
-/** Whose draft of which rule: several people may use one browser. */
+/** Person and rule of the draft: several people may use one browser. */
 export interface DraftOwner {
   readonly subject: string;
   readonly ruleId: number;
@@ -97,7 +97,7 @@ export async function forgetDraft(owner: DraftOwner): Promise<boolean> {
   return (await inStore('readwrite', (store) => store.delete(keyOf(owner)))) !== null;
 }
 
-/** Written by this very file in this very format: its inner form is not looked at again. */
+/** Written by this file in this format: its structure is not validated again. */
 function isKept(value: unknown): value is Kept {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === format;
 }
@@ -114,7 +114,7 @@ const leftAt = (owner: DraftOwner): string => `setpoint.draft.${keyOf(owner)}`;
 /** Synchronous, for a closing page. If localStorage is full or blocked, only IndexedDB has the draft. */
 export function leaveDraft(owner: DraftOwner, { revision, base, history }: KeptDraft): void {
   const left: LeftDraft & { readonly format: number } = { format, revision, base, present: history.present };
-  // If that fails there is no other place to write to: the page is closing.
+  // If this fails there is no other place to write to: the page is closing.
   storeText('localStorage', leftAt(owner), JSON.stringify(left));
 }
 

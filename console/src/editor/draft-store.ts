@@ -1,4 +1,4 @@
-/** The draft of one rule while its page is open: content with undo and redo, what it is based on, and its keeping. */
+/** The draft of one rule while its page is open: content with undo and redo, its base revision, and its storage. */
 import { createContext, useContext, useSyncExternalStore } from 'react';
 import { after, nowMs } from '../clock.ts';
 import type { StoredRule } from '../server/queries.ts';
@@ -13,7 +13,7 @@ export interface DraftState {
   readonly base: Content;
   readonly revision: number;
   readonly isDirty: boolean;
-  /** The draft was found in this browser, from before. */
+  /** The draft was stored in this browser earlier. */
   readonly restored: boolean;
 }
 
@@ -21,20 +21,20 @@ export interface DraftStore {
   readonly ruleId: number;
   state(): DraftState;
   subscribe(listener: () => void): () => void;
-  /** Changes the content; `about` names what is typed in, so that typing is one step of undo. */
+  /** Changes the content; `about` names the field, so that typing is one step of undo. */
   edit(change: (content: Content) => Content, about?: string): void;
   editFlow(change: (flow: FlowDocument) => FlowDocument, about?: string): void;
   undo(): void;
   redo(): void;
   /** The content was stored, as this revision. */
   saved(content: Content, revision: number): void;
-  /** The draft goes on upon another stored version; its own content stays. */
+  /** Rebases the draft on another stored version, without changing its content. */
   rebase(base: Content, revision: number): void;
   /** The stored version replaces the draft's content, as one step that can be undone. */
   adopt(base: Content, revision: number): void;
-  /** Tells which version is stored now: one that is not a conflict is taken over without a word. */
+  /** Reports the stored version; without a conflict it is adopted silently. */
   noteStored(base: Content, revision: number): void;
-  /** Writes what is not kept yet. */
+  /** Stores pending changes. */
   flush(): void;
   /** Like `flush`, for a closing page, which may end before the write completes. */
   leave(): void;
@@ -67,7 +67,7 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
     const now = state;
     const { history, base, revision, isDirty } = now;
     cancelKeep = () => undefined;
-    // Undo survives a save, so the history is kept beyond it; a rule that was only looked at leaves nothing.
+    // Undo survives a save, so the history is stored too; for an unedited rule nothing is.
     const unused = !isDirty && history.past.length === 0 && history.future.length === 0;
     const kept = unused ? forgetDraft(owner) : keepDraft(owner, { revision, base, history });
     void kept.then((done) => {
@@ -111,7 +111,7 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
     },
     noteStored(base, revision) {
       if (revision <= state.revision) return;
-      // Only enabled or disabled meanwhile: what the draft is about did not change.
+      // Only enabled or disabled since: the draft's content is not affected.
       if (sameContent(base, state.base)) become({ ...state, base, revision });
       else if (!state.isDirty)
         become({ ...state, history: edited(state.history, base, null, nowMs()), base, revision });
@@ -130,7 +130,7 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
   };
 }
 
-/** A draft that equals what is stored is none; its history stays for undo. */
+/** A draft equal to the stored version counts as none; its history stays for undo. */
 function restoredState(kept: KeptDraft, stored: Content, storedRevision: number): DraftState {
   const { history } = kept;
   if (kept.revision === storedRevision || sameContent(history.present, stored)) {
@@ -138,7 +138,7 @@ function restoredState(kept: KeptDraft, stored: Content, storedRevision: number)
     return { history: { ...history, last: null }, base: stored, revision: storedRevision, isDirty, restored: isDirty };
   }
   const isDirty = !sameContent(history.present, kept.base);
-  // Nothing of one's own in it: the stored version is simply newer.
+  // Without changes of one's own the stored version is simply newer.
   if (!isDirty)
     return { history: beginHistory(stored), base: stored, revision: storedRevision, isDirty: false, restored: false };
   return { history: { ...history, last: null }, base: kept.base, revision: kept.revision, isDirty, restored: true };
@@ -157,7 +157,7 @@ export function useDraft(): DraftState {
   return useSyncExternalStore(store.subscribe, store.state);
 }
 
-/** The drawn flow: of a rule that was never drawn, the one that drawing begins with. */
+/** The drawn flow; for a rule without one, the initial flow. */
 export function drawnFlow(content: Content): FlowDocument {
   return content.flow ?? beginning;
 }

@@ -1,6 +1,6 @@
 /**
- * Every change that the editor makes to a flow, as functions from document to document. Wires are the truth [rules §4.1]:
- * whatever changes them draws the edges again, so that both always say the same.
+ * Every change of a flow in the editor, as functions from document to document. Wires define the flow [rules §4.1]:
+ * every change of wires also updates the edges, so that both always agree.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 import {
@@ -46,7 +46,7 @@ export function moveNodes(document: FlowDocument, positions: ReadonlyMap<string,
   return nodes.every((node, index) => node === document.nodes[index]) ? document : { ...document, nodes };
 }
 
-/** A member of the node's config; undefined takes it out. */
+/** Sets a member of the node's config; undefined removes it. */
 export function setConfig(document: FlowDocument, id: string, name: string, value: unknown): FlowDocument {
   return changeConfig(document, id, (config) => {
     const { [name]: _, ...others } = config;
@@ -54,7 +54,7 @@ export function setConfig(document: FlowDocument, id: string, name: string, valu
   });
 }
 
-/** The node with a config made from its own; the same document where that is the same object. */
+/** The node with a config derived from its own; the same document if that is the same object. */
 export function changeConfig(
   document: FlowDocument,
   id: string,
@@ -66,7 +66,7 @@ export function changeConfig(
   return config === before ? document : replaceNode(document, setData(node, 'config', config));
 }
 
-/** Branches, with the wires of those that were only renamed going along, and those of removed ones going away. */
+/** Replaces the branches; renamed ones keep their wires, those of removed ones are deleted. */
 export function setBranches(
   document: FlowDocument,
   id: string,
@@ -85,7 +85,7 @@ export function setBranches(
   return withEdges(replaceNode(document, setData(changed, 'config', config)));
 }
 
-/** A member of the node's data, such as its label; an empty text takes it out. */
+/** Sets a member of the node's data, such as its label; an empty text removes it. */
 export function setText(document: FlowDocument, id: string, name: 'label' | 'description', text: string): FlowDocument {
   return replaceNode(document, setData(nodeOrThrow(document, id), name, text === '' ? undefined : text));
 }
@@ -95,7 +95,7 @@ export function setWholeConfig(document: FlowDocument, id: string, config: Field
   return withEdges(replaceNode(document, setData(nodeOrThrow(document, id), 'config', config)));
 }
 
-/** Nodes of another document come in with fresh ids, wired among each other as they were, beside where they stood. */
+/** Inserts nodes of another document with new ids, with their wires among each other, at an offset. */
 export function pasteNodes(
   document: FlowDocument,
   pasted: readonly FlowNode[],
@@ -137,7 +137,7 @@ export function setWires(node: FlowNode, wires: DrawnWires): FlowNode {
   return setData(node, 'config', { ...configOf(node), wires });
 }
 
-/** The same node where nothing changes. */
+/** The same node if nothing changes. */
 export function changeWires(node: FlowNode, change: (targets: readonly string[]) => readonly string[]): FlowNode {
   const before = wiresOf(node);
   const after = Object.fromEntries(Object.entries(before).map(([output, targets]) => [output, change(targets)]));
@@ -148,7 +148,7 @@ export function changeWires(node: FlowNode, change: (targets: readonly string[])
   return same ? node : setWires(node, after);
 }
 
-/** One edge for every wire; an edge that was drawn for it already is kept as it is, with its looks. */
+/** One edge per wire; an existing edge is kept unchanged, with its style. */
 export function withEdges(document: FlowDocument): FlowDocument {
   const known = new Map<string, FlowEdge>();
   for (const edge of document.edges ?? []) {

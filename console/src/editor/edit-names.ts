@@ -1,11 +1,11 @@
-/** Names in a flow: a renamed branch keeps its wires, a renamed variable stays the one that expressions read. */
+/** Renaming in a flow: a renamed branch keeps its wires, and expressions follow a renamed variable. */
 import type { Fields } from '../../../src/rules/issues.ts';
 import { nodeView } from '../node/index.ts';
 import { changeConfig, setBranches } from './edit-flow.ts';
 import { configOf, entriesOf, type FlowDocument, type FlowNode, nodeOf, textOf } from './flow-document.ts';
 import { nativeKindOf } from './node-kinds.ts';
 
-/** Where a node declares a variable: an entry of one of its lists, or a member of its own. */
+/** The declaration of a variable: an entry of one of the node's lists, or a member of its own. */
 export type NamePlace = { readonly list: string; readonly at: number } | { readonly field: string };
 
 const numbersAndNames = /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[A-Za-z_][A-Za-z0-9_]*/g;
@@ -15,7 +15,7 @@ export function withName(expression: string, from: string, to: string): string {
   return expression.replaceAll(numbersAndNames, (word) => (word === from ? to : word));
 }
 
-/** How many places of the flow declare the name. */
+/** Number of declarations of the name in the flow. */
 export function declarations(document: FlowDocument, name: string): number {
   return document.nodes.flatMap(namesOf).filter((declared) => declared === name).length;
 }
@@ -29,8 +29,8 @@ function namesOf(node: FlowNode): string[] {
 }
 
 /**
- * Gives a variable another name. Expressions and selections that read it follow, unless another place declares either
- * name: then it is not known which of them an expression means.
+ * Renames a variable. Expressions and selections that read it follow, unless another place declares either
+ * name: then it is unknown which of them an expression means.
  */
 export function renameVariable(document: FlowDocument, id: string, place: NamePlace, to: string): FlowDocument {
   const node = nodeOf(document, id);
@@ -73,7 +73,7 @@ function readAs(config: Fields, node: FlowNode, from: string, to: string): Field
   return Object.keys(changed).length === 0 ? config : { ...config, ...changed };
 }
 
-/** Gives a branch another name, which no other branch of the node may have. */
+/** Renames a branch; no other branch of the node may have the name. */
 export function renameBranch(document: FlowDocument, id: string, at: number, to: string): FlowDocument {
   const node = nodeOf(document, id);
   if (node === undefined) return document;

@@ -1,4 +1,4 @@
-/** Changes of wires: drawn and taken away, spliced when a node comes between, healed when one goes. */
+/** Changes of wires: add, remove, splice a node in, and connect the neighbours of a removed node. */
 import { changeWires, nodeOrThrow, replaceNode, setWires, withEdges } from './edit-flow.ts';
 import { type FlowDocument, type FlowNode, nodeOf, wiresOf } from './flow-document.ts';
 import { hasInput, outputsOf } from './node-kinds.ts';
@@ -99,7 +99,7 @@ function onlyWay(node: FlowNode): readonly string[] {
   return others.every((targets) => targets.join('\n') === first.join('\n')) ? first : [];
 }
 
-/** Whether the node can come between the two ends of any wire: it has an input and an output, and no wire yet. */
+/** Whether the node can be spliced into a wire: it has an input and an output, and no wire yet. */
 export function canSplice(document: FlowDocument, id: string): boolean {
   const node = nodeOf(document, id);
   if (node === undefined || !hasInput(node) || outputsOf(node).length === 0) return false;
@@ -107,7 +107,7 @@ export function canSplice(document: FlowDocument, id: string): boolean {
   return !document.nodes.some((other) => Object.values(wiresOf(other)).flat().includes(id));
 }
 
-/** The node comes between the two ends of a wire; its first output leads on. */
+/** Splices the node into a wire; its first output leads on. */
 export function splice(document: FlowDocument, id: string, { source, output, target }: FlowWire): FlowDocument {
   const node = nodeOf(document, id);
   const onward = node === undefined ? undefined : outputsOf(node)[0];

@@ -12,9 +12,9 @@ export interface EditorView {
   readonly selected: ReadonlySet<string>;
   readonly readOnly: boolean;
   select(ids: readonly string[]): void;
-  /** Selects the node and, where a path is given, puts the cursor into the field of that path. */
+  /** Selects the node and, with a path, focuses the field of that path. */
   edit(nodeId: string, path?: string): void;
-  /** Fields that somebody has been in, by path: what is missing in others is not an error to show yet. */
+  /** Visited fields, by path: a missing value in others is not shown as an error yet. */
   readonly touched: ReadonlySet<string>;
   touch(path: string): void;
 }

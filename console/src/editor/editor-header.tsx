@@ -1,4 +1,4 @@
-/** Name and state of the rule, and what can be done with it as a whole. */
+/** Name and state of the rule, and actions on the rule as a whole. */
 import { ActionIcon, Button, Menu, Text, Tooltip } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';

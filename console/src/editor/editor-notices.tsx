@@ -1,4 +1,4 @@
-/** Notices about the draft: where it comes from, and that somebody else has saved. */
+/** Notices about the draft: its origin, and that somebody else has saved. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { ApiError } from '../../../src/api/client.ts';

@@ -21,7 +21,7 @@ import type { Size } from './layout.ts';
 import type { NodeKind } from './node-kinds.ts';
 
 const words = t.editor;
-/** Pasted nodes stand this far beside where they were. */
+/** Offset of pasted nodes. */
 const pasteStep = 40;
 
 export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' | 'list' }) {
@@ -118,7 +118,7 @@ function FileMenu({ rule, onImported }: { rule: StoredRule; onImported: () => vo
   const { readOnly } = useEditor();
   const input = useRef<HTMLInputElement>(null);
   const { name, description, priority, cooldown_ms, trigger_config, flow } = history.present;
-  // Fetched when it is asked for: a rule opens more often than it becomes a file.
+  // Loaded on demand, because files are rarely used.
   const save = async (): Promise<void> => {
     if (flow === null) return;
     const { ruleFileText } = await import('../rules/rule-file.ts');
@@ -175,7 +175,7 @@ function FileMenu({ rule, onImported }: { rule: StoredRule; onImported: () => vo
   );
 }
 
-/** Copy and paste by keyboard, where no field has the focus. */
+/** Copy and paste by keyboard, if no field has the focus. */
 function useClipboard(): void {
   const store = useDraftStore();
   const { history } = useDraft();

@@ -1,4 +1,4 @@
-/** The editor of one rule: what it says in words, the flow as drawing or list, and the panel beside it. */
+/** The editor of one rule: the rule in words, the flow as drawing or list, and the panel beside it. */
 import { SegmentedControl, Tabs } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -43,7 +43,7 @@ const FlowList = later(async () => (await import('./flow-list.tsx')).FlowList);
 const Inspector = later(async () => (await import('./inspector.tsx')).Inspector);
 const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).TrialPanel);
 const HistoryPanel = later(async () => (await import('../history/history-panel.tsx')).HistoryPanel);
-/** Once the rule is shown the rest comes too, while the service is there to give it. The history needs the service anyway. */
+/** Other code is loaded once the rule is shown, while the service is reachable. The history needs the service anyway. */
 const restAfterMs = 1000;
 const rest = [Inspector, Canvas];
 
@@ -56,11 +56,11 @@ interface ShownParts {
   readonly trial: AnyRecord | null;
   readonly chosen: string | null;
   readonly hidden: boolean;
-  /** Null where the drawing is the stored flow. */
+  /** Null if the drawing is the stored flow. */
   readonly draft: { readonly run: ShownRun | null } | null;
 }
 
-/** The last run, or the one that was chosen, or the trial; of a draft what it would do. */
+/** The last run, the chosen one, or the trial; for a draft its outcome on live values. */
 function useRun({ id, revision }: StoredRule, { trial, chosen, hidden, draft }: ShownParts): ShownRun | null {
   const pushed = useLastRun(id);
   const history = useHistory(id);
@@ -77,14 +77,14 @@ function useRun({ id, revision }: StoredRule, { trial, chosen, hidden, draft }: 
     if (chosen !== null) return past === null ? null : shownRun(past, 'history');
     if (hidden) return null;
     if (draft !== null) return draft.run;
-    // Until one is pushed, the newest that is recorded is the last one known.
+    // Until a run is pushed, the newest recorded one is the last.
     const last = pushed ?? newest;
     // A run of another revision is not drawn on this one.
     return last?.rule_revision === revision ? shownRun(last, 'live', variables.data) : null;
   }, [trial, chosen, past, hidden, draft, newest, pushed, revision, variables.data]);
 }
 
-/** The draft's outcome on live values, where the draft differs from the stored flow. */
+/** The draft's outcome on live values, if the draft differs from the stored flow. */
 function useDrawnDraft(rule: StoredRule, content: Content, topology: Topology | null, catalogue: ConsoleCatalogue) {
   const stored = useMemo(
     () => logicOf(rule.flow_json === null ? null : readDocument(rule.flow_json)),
@@ -220,7 +220,7 @@ export function Editor({ rule, catalogue }: EditorParts) {
   );
 }
 
-/** The revision of a run that is not the one drawn: the run is drawn on that. */
+/** The revision of a run if it is not the drawn one: the run is drawn on that revision. */
 function pastRevision(run: ShownRun | null, { revision }: StoredRule, isDraft: boolean): number | null {
   if (run?.kind !== 'history') return null;
   return isDraft || run.record.rule_revision !== revision ? run.record.rule_revision : null;
@@ -317,10 +317,10 @@ function SidePanel({ rule, content, where: { panel, chosenRun, show }, onTrial }
   );
 }
 
-/** How many frames a field is waited for: the panel that holds it may have to be fetched first. */
+/** Number of frames to wait for a field: the panel may have to be loaded first. */
 const fieldFramesMax = 120;
 
-/** Puts the cursor into the field of a path, once it is there; into what holds it where it has no field of its own. */
+/** Focuses the field of a path when it appears; without a field of its own, its container. */
 function focusField(path: string): void {
   const attempt = (framesLeft: number): void => {
     for (let place = path; place !== ''; place = place.slice(0, Math.max(0, place.lastIndexOf('/')))) {
@@ -336,7 +336,7 @@ function focusField(path: string): void {
   requestAnimationFrame(() => requestAnimationFrame(() => attempt(fieldFramesMax)));
 }
 
-/** Ctrl/Cmd-Z and its opposite, outside of fields that are in the middle of composing. */
+/** Ctrl/Cmd-Z and its opposite, outside of fields with an input method in use. */
 function useUndoKeys(undo: () => void, redo: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

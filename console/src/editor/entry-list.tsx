@@ -1,4 +1,4 @@
-/** A list of entries of one node (points read, branches, writes …), each in its own frame with what removes or moves it. */
+/** A list of entries of one node (points read, branches, writes …), each in a frame with buttons to remove or move it. */
 import { ActionIcon, Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Fields } from '../../../src/rules/issues.ts';
@@ -28,7 +28,7 @@ export function useEntries({ node, index }: NodeForm, list: string) {
   return {
     entries,
     put,
-    /** Changes members of one entry; undefined takes a member out. */
+    /** Changes members of one entry; undefined removes a member. */
     change(at: number, members: Fields): void {
       const next = entries.map((entry, position) => (position === at ? merged(entry, members) : entry));
       put(next, `${node.id} ${list} ${at} ${Object.keys(members).join(' ')}`);

@@ -41,7 +41,7 @@ function functionSuggestions(help: FunctionHelp | null): Suggestion[] {
   });
 }
 
-/** The innermost function whose arguments the caret is in. */
+/** The innermost function around the caret. */
 function callAround(text: string, caret: number): FunctionName | null {
   let depth = 0;
   for (let at = caret - 1; at >= 0; at--) {
@@ -55,7 +55,7 @@ function callAround(text: string, caret: number): FunctionName | null {
   return null;
 }
 
-/** Fetched when a field is first used; until then, and where it cannot be had, names and places of arguments have to do. */
+/** Loaded when a field is first used; until then, only names and argument positions are shown. */
 function useFunctionHelp() {
   const [help, setHelp] = useState<FunctionHelp | null>(null);
   const fetchHelp = (): void => {
@@ -111,7 +111,7 @@ export function ExpressionField(parts: FieldParts) {
     onChange(text);
     setWord(null);
     const to = begin + suggestion.insert.length;
-    // After React has put the new text in.
+    // After React has updated the text.
     queueMicrotask(() => {
       field.focus();
       field.setSelectionRange(to, to);

@@ -31,7 +31,7 @@ const fixes: Readonly<Record<string, FindFix | undefined>> = {
   'edges-differ': () => ({ label: words.redraw, apply: withEdges }),
 };
 
-/** The entry of a node's list that a path of the parser leads to. */
+/** The entry of a node's list at a path from the parser. */
 function entryAt({ node_id: id, path }: Problem, flow: FlowDocument) {
   const [, list, at, member] = /\/config\/(\w+)\/(\d+)(?:\/(\w+))?$/.exec(path) ?? [];
   const node = id === undefined ? undefined : nodeOf(flow, id);
@@ -40,7 +40,7 @@ function entryAt({ node_id: id, path }: Problem, flow: FlowDocument) {
   return entry === undefined ? null : { id, list, at: Number(at), entry, member };
 }
 
-/** The misspelt name, in an expression or as a selection, becomes the one that was meant. */
+/** Replaces a misspelt name, in an expression or a selection, by the suggested one. */
 function meantName(problem: Problem, flow: FlowDocument): Fix | null {
   const meant = meantIn(problem.hint ?? '') ?? meantIn(problem.message);
   const written = quoted(problem.message);
@@ -64,14 +64,14 @@ function meantName(problem: Problem, flow: FlowDocument): Fix | null {
   };
 }
 
-/** An entry with its expressions changed; what declares a name keeps it. */
+/** An entry with changed expressions; the declared name does not change. */
 function readAs(entry: unknown, change: (text: unknown) => unknown): unknown {
   if (!isFields(entry)) return entry;
   const read = ['when', 'expression', 'value'].filter((member) => Object.hasOwn(entry, member));
   return { ...entry, ...Object.fromEntries(read.map((member) => [member, change(entry[member])])) };
 }
 
-/** The second declaration of a name in one node gets a name that is free. */
+/** Renames the second declaration of a name in one node. */
 function anotherName({ node_id: id, message }: Problem, flow: FlowDocument): Fix | null {
   const name = quoted(message);
   const node = id === undefined ? undefined : nodeOf(flow, id);
@@ -91,7 +91,7 @@ function removal({ node_id: id }: Problem): Fix | null {
   return id === undefined ? null : { label: words.remove, apply: (flow) => removeNodes(flow, new Set([id])) };
 }
 
-/** An unconnected output is wired to the end, which a run then reaches without a write. */
+/** Connects an unconnected output to the end, so that a run may end there without a write. */
 function wireToEnd(problem: Problem, flow: FlowDocument): Fix | null {
   const branch = entryAt(problem, flow);
   if (branch === null) return null;
@@ -118,7 +118,7 @@ function branchFirst(problem: Problem, flow: FlowDocument): Fix | null {
   };
 }
 
-/** The flow with an end node: its own, or one to the right of all others. */
+/** The flow with an end node: its own, or a new one to the right of all others. */
 function withEnd(flow: FlowDocument): { readonly flow: FlowDocument; readonly id: string } {
   const end = flow.nodes.find(({ type }) => type === 'end');
   if (end !== undefined) return { flow, id: end.id };

@@ -1,5 +1,5 @@
 /**
- * A flow document [rules §4.1] as the editor holds it: parsed once into the few members that drawing needs, everything else
+ * A flow document [rules §4.1] in the editor: parsed once into the few members that drawing needs, everything else
  * preserved in its order. Untouched parts are saved byte for byte.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
@@ -63,7 +63,7 @@ function readNode(value: unknown): FlowNode | null {
   if (data !== undefined && !isFields(data)) return null;
   const place = readPosition(position);
   if (place === null) return null;
-  // The members are the very ones that were checked; their order stays.
+  // The members are the validated ones; their order is preserved.
   return { ...value, id, type, position: place, ...(data === undefined ? {} : { data }) };
 }
 
@@ -99,7 +99,7 @@ export function nodeOf(document: FlowDocument, id: string): FlowNode | undefined
   return document.nodes.find((node) => node.id === id);
 }
 
-/** The objects of a list in a node's config; what is not an object counts as an empty one, so that positions agree. */
+/** The objects of a list in a node's config; other values count as empty objects, so that positions match. */
 export function entriesOf(node: FlowNode, list: string): Fields[] {
   const value = configOf(node)[list];
   return Array.isArray(value) ? value.map((entry: unknown) => (isFields(entry) ? entry : {})) : [];
@@ -113,7 +113,7 @@ function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item: unknown) => typeof item === 'string') : [];
 }
 
-/** Start and end, side by side, not connected yet: what a new rule is drawn from. */
+/** Start and end, side by side and unconnected: the initial flow of a rule. */
 export function newDocument(): FlowDocument {
   return {
     nodes: [

@@ -1,4 +1,4 @@
-/** The flow without drawing: every node in the order of the wires, what it does and where it leads. For keyboards, phones and screen readers. */
+/** The flow as a list: every node in the order of the wires, what it does and where it leads. For keyboards, phones and screen readers. */
 import type { Fields } from '../../../src/rules/issues.ts';
 import { type ShownRun, switchDetails, useShownRun } from '../live/run-view.ts';
 import { nodeView } from '../node/index.ts';
@@ -66,7 +66,7 @@ export function FlowList() {
   );
 }
 
-/** Start first, then what it leads to, as far as wires go; what none leads to comes last. */
+/** From the start along the wires; unreachable nodes come last. */
 function inWireOrder(flow: FlowDocument): FlowNode[] {
   const ordered = new Map<string, FlowNode>();
   const open = flow.nodes.filter(({ type }) => type === 'start');

@@ -1,4 +1,4 @@
-/** One node as it is drawn: what it does in a few lines and, of the run that is shown, what it saw, said and did. */
+/** One drawn node: its content in a few lines and, for the shown run, its values, results and writes. */
 import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } from '@xyflow/react';
 import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
@@ -14,7 +14,7 @@ import type { Problem } from './problems.ts';
 
 export type CanvasNode = Node<{ readonly node: DocumentNode; readonly direction: DrawnDirection }, 'flow'>;
 
-/** Where wires come in and go out, by the direction of the flow. */
+/** Sides of incoming and outgoing wires, by the direction of the flow. */
 const sides = {
   right: { input: Position.Left, output: Position.Right },
   down: { input: Position.Top, output: Position.Bottom },
@@ -33,7 +33,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
   const kind = drawnKind(node);
   const own = problems.filter((problem) => problem.node_id === node.id);
   const outputs = outputsOf(node);
-  // Wires end at outputs by name: where these change, the places of their dots are read again.
+  // Wires attach to outputs by name: after a change, the positions of the handles are read again.
   const updateNode = useUpdateNodeInternals();
   const names = [direction, ...outputs].join('\n');
   const drawnNames = useRef(names);

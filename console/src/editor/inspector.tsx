@@ -1,4 +1,4 @@
-/** The selected node as a form: what it is called, what it holds, where it leads. */
+/** The selected node as a form: its label, its content, its wires. */
 import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { isFields } from '../../../src/rules/issues.ts';
@@ -116,7 +116,7 @@ function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument })
   );
 }
 
-/** Problems of the node itself: those of a field stand at the field. */
+/** Problems of the node itself: those of a field are shown at the field. */
 function isOfWhole(path: string, index: number): boolean {
   return /^\/nodes\/[0-9]+(\/data)?(\/config)?(\/(wires|variables|branches|assignments|writes|parameters).*)?$/.test(
     path,
@@ -125,7 +125,7 @@ function isOfWhole(path: string, index: number): boolean {
     : !path.startsWith('/nodes/');
 }
 
-/** Where each output leads, chosen from a list: what drawing a wire does, without drawing. */
+/** The targets of each output as selections: an alternative to drawing wires. */
 function Connections({ node, flow }: { node: FlowNode; flow: FlowDocument }) {
   const store = useDraftStore();
   const { readOnly } = useEditor();

@@ -1,4 +1,4 @@
-/** Automatic layout: ranks by the wires, from left to right or downwards, whichever shows more of the flow. */
+/** Automatic layout: ranks by the wires, from left to right or top-down, whichever shows more of the flow. */
 import dagre from '@dagrejs/dagre';
 import { isFields } from '../../../src/rules/issues.ts';
 import { boundsOf, type DrawnDirection, fittingZoom, type Pane, usualSize } from './canvas-view.ts';
@@ -11,7 +11,7 @@ export interface Size {
 
 const gap = { rank: 64, node: 32 };
 
-/** Places by node id; `sizes` are those on the screen, where they are known. */
+/** Positions by node id; `sizes` are the drawn ones, if known. */
 export function layoutOf(
   document: FlowDocument,
   sizes: ReadonlyMap<string, Size>,
@@ -42,7 +42,7 @@ function placesOf(
     document.nodes.map(({ id }) => {
       const placed: unknown = graph.node(id);
       const of = (name: string): number => (isFields(placed) ? Number(placed[name]) : Number.NaN);
-      // The library places middles.
+      // The library returns centres.
       return [id, { x: of('x') - of('width') / 2, y: of('y') - of('height') / 2 }];
     }),
   );

@@ -1,8 +1,8 @@
-/** The name of a variable or a branch. The typed text becomes the name as soon as it is a valid one. */
+/** The name of a variable or a branch. The typed text becomes the name as soon as it is valid. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 
-/** Why a text is not the name yet. `onLeave`: it becomes the name when the field is left. */
+/** Why a text is not the name yet. `onLeave`: it becomes the name on blur. */
 export interface NameFault {
   readonly message: string;
   readonly onLeave: boolean;
@@ -23,7 +23,7 @@ interface NameParts {
 
 export function NameField(parts: NameParts) {
   const { label, name, path, error, description, readOnly, inputClass = '', faultOf, onRename } = parts;
-  // The name has changed since it was typed, by an undo for instance: drop the text.
+  // The name has changed since it was typed, for example by undo: drop the text.
   const [typed, setTyped] = useState<{ readonly text: string; readonly over: string } | null>(null);
   const text = typed?.over === name ? typed.text : name;
   const fault = text === name ? null : faultOf(text);

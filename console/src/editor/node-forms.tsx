@@ -1,4 +1,4 @@
-/** The form of each kind of node: what its `config` holds [rules §4.2], in fields. */
+/** The form of each kind of node: its `config` [rules §4.2] as fields. */
 import { Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isVariableName } from '../../../src/rules/expression/parse.ts';
@@ -29,7 +29,7 @@ function pointRef(entry: Fields, kind: 'measurement' | 'action') {
   return { instance, point, point_type: given === 'action' || given === 'measurement' ? given : kind };
 }
 
-/** A name that an expression can use, made from the point's. */
+/** A name for expressions, derived from the point's. */
 function nameFor(pointName: string, taken: readonly string[]): string {
   const base =
     pointName
@@ -143,7 +143,7 @@ interface VariableParts {
   readonly description?: string | undefined;
 }
 
-/** The name of a variable that the node declares; what reads it follows a new name. */
+/** The name of a variable that the node declares; its uses follow a new name. */
 function VariableField({ form: { node }, place, ...parts }: VariableParts) {
   const store = useDraftStore();
   const { history } = useDraft();
@@ -310,7 +310,7 @@ function FieldControl({ field, ...form }: NodeForm & { readonly field: NodeField
   );
 }
 
-/** The form of each list that a node may hold; that of variables covers parameters too. */
+/** The form of each list of a node; that of variables covers parameters too. */
 export const partForms: { readonly [K in PartName]?: (form: NodeForm) => ReactNode } = {
   variables: InputForm,
   branches: DecisionForm,

@@ -1,4 +1,4 @@
-/** The kinds of nodes that can be drawn [rules §4.2]: what each begins as, and which outputs it has. */
+/** The kinds of nodes that can be drawn [rules §4.2]: initial content and outputs of each. */
 import type { Fields } from '../../../src/rules/issues.ts';
 import { type NativeType, nativeTypes, nodeKinds } from '../../../src/rules/node/index.ts';
 import { nodeView } from '../node/index.ts';
@@ -6,7 +6,7 @@ import { configOf, customType, entriesOf, type FlowNode, textOf, wiresOf } from 
 
 export type NodeKind = NativeType;
 
-/** Null for the second dialect and for what is not known: shown and kept, edited as JSON. */
+/** Null for the second dialect and for unknown types: shown, preserved, and edited as JSON. */
 export function nativeKindOf(node: FlowNode): NodeKind | null {
   return nativeTypes.find((kind) => kind === node.type) ?? null;
 }
@@ -21,7 +21,7 @@ const dialectKinds: Readonly<Record<string, NodeKind>> = {
   'action-periodDelta': 'period-delta',
 };
 
-/** The kind to draw a node as, whichever dialect it speaks. */
+/** The kind to draw a node as, in either dialect. */
 export function drawnKind(node: FlowNode): NodeKind | null {
   return nativeKindOf(node) ?? dialectKinds[customType(node) ?? ''] ?? null;
 }
@@ -34,7 +34,7 @@ export function startingConfig(kind: NodeKind): Fields {
 
 export const elseOutput = 'else';
 
-/** The outputs of a node, in the order in which they are drawn; wires to others are drawn too, so that none is hidden. */
+/** The outputs of a node, in drawing order; wires to undeclared outputs are drawn too, so that none is hidden. */
 export function outputsOf(node: FlowNode): string[] {
   const declared = declaredOutputs(node);
   const more = Object.keys(wiresOf(node)).filter((name) => !declared.includes(name) && wiresOf(node)[name]?.length);

@@ -1,4 +1,4 @@
-/** The choice of a kind for a new node, where a wire was dropped into empty space or a node is added by keyboard. */
+/** Selection of a kind for a new node, after dropping a wire into empty space or by keyboard. */
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { nodeView } from '../node/index.ts';
 import type { NodeKind } from './node-kinds.ts';

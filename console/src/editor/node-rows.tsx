@@ -1,4 +1,4 @@
-/** The lines inside a drawn node, by kind, each with what the shown run says about it. */
+/** The lines inside a drawn node, by kind, each with its result in the shown run. */
 import { Handle, Position } from '@xyflow/react';
 import type { Fields } from '../../../src/rules/issues.ts';
 import { nowMs } from '../clock.ts';
@@ -16,10 +16,10 @@ import { writeStatus } from './write-status.ts';
 
 const words = t.nodes;
 
-/** Rows shown of a long list; the rest is counted. */
+/** Rows shown of a long list; the number of others is shown. */
 const rowsMax = 10;
 
-/** An expression with the values that it read in the run that is shown. */
+/** An expression with its operands in the shown run. */
 function readAs(expression: string, run: ShownRun | null): string {
   const operands = run === null ? '' : operandsOf(expression, run.record.variable_values);
   return operands === '' ? expression : `${expression} (${operands})`;

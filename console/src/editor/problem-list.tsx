@@ -1,4 +1,4 @@
-/** The problems of a rule, one a line: a line leads to its place, and a button puts right what one click can. */
+/** The problems of a rule, one per line: a line links to its field, and a button fixes what one click can. */
 import { Button } from '@mantine/core';
 import { t } from '../strings/index.ts';
 import { fixWords } from '../strings/problems.ts';

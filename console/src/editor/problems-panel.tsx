@@ -1,4 +1,4 @@
-/** Everything that is wrong, in one place. */
+/** All problems in one place. */
 import { UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
 import { later } from '../parts/later.tsx';
@@ -9,7 +9,7 @@ import type { Problem } from './problems.ts';
 import classes from './problems-panel.module.css';
 
 const words = t.editor.problems;
-/** Most rules have no problem: the list is fetched for those that have one. */
+/** Loaded on demand: most rules have no problem. */
 const ProblemList = later(async () => (await import('./problem-list.tsx')).ProblemList);
 
 function countWords(problems: readonly Problem[]): string {

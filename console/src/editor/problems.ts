@@ -1,4 +1,4 @@
-/** Everything that is wrong with a draft, found by the server's own parser, before the server is asked. */
+/** All problems of a draft, found by the server's own parser in the page. */
 
 import { type Issue, isFields } from '../../../src/rules/issues.ts';
 import { parseFlow } from '../../../src/rules/parse.ts';
@@ -10,7 +10,7 @@ import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 export interface Problem extends Issue {
   readonly severity: 'error' | 'warning';
-  /** Which part of the rule the path is of. */
+  /** The part of the rule that the path refers to. */
   readonly part: 'flow' | 'trigger' | 'rule';
   /** A value is missing: the field shows it once it has been visited. */
   readonly isMissing: boolean;
@@ -18,7 +18,7 @@ export interface Problem extends Issue {
 
 export interface Checked {
   readonly problems: readonly Problem[];
-  /** The topology that would run; null while the flow has errors. */
+  /** The resulting topology; null while the flow has errors. */
   readonly topology: Topology | null;
 }
 

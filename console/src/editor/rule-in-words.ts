@@ -1,4 +1,4 @@
-/** A rule in the words of the console's language and with the names of its site. */
+/** A rule in words, in the console's language and with the names of its site. */
 
 import { sentenceOf } from '../../../src/rules/sentence.ts';
 import type { Teller } from '../../../src/rules/teller.ts';

@@ -1,4 +1,4 @@
-/** The page of one rule: fetched, with the draft that this browser may hold of it, and opened in the editor. */
+/** The page of one rule: loads it, with a draft stored in this browser, and opens the editor. */
 import { Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';

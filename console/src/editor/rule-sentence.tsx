@@ -1,4 +1,4 @@
-/** The rule in plain language above the canvas: two lines of it, and all of it when asked. */
+/** The rule in plain language above the canvas: two lines of it, or all of it. */
 import { useState } from 'react';
 import { t } from '../strings/index.ts';
 import classes from './editor.module.css';

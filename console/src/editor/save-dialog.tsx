@@ -1,6 +1,6 @@
 /**
- * Saving: what will change is shown against what is stored, then one PUT with the revision that the draft was begun on.
- * A revision that is not the stored one any more (409) offers the other version; nothing of either is lost.
+ * Saving: shows the changes against the stored version, then sends one PUT with the base revision of the draft.
+ * If that is no longer the stored one (409), the dialog offers the other version; neither is lost.
  */
 import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
@@ -28,7 +28,7 @@ const issueList = Type.Object({
   issues: Type.Array(Type.Object({ message: Type.String(), node_id: Type.Optional(Type.String()) })),
 });
 
-/** Only what changed is sent: the service checks and records just that. */
+/** Only changed members are sent: the service validates and records just those. */
 function updateOf(base: Content, next: Content) {
   const changed = (name: keyof Content): boolean => JSON.stringify(base[name]) !== JSON.stringify(next[name]);
   return {

@@ -1,4 +1,4 @@
-/** Which run the drawing shows, or that it shows what the draft would do. */
+/** Which run the drawing shows, or that it shows the outcome of the draft. */
 import { Button } from '@mantine/core';
 import type { ShownRun } from '../live/run-view.ts';
 import { fullTime } from '../parts/moment.tsx';
@@ -10,7 +10,7 @@ const words = t.runs;
 interface SignParts {
   readonly run: ShownRun | null;
   readonly hidden: boolean;
-  /** The drawing is not the stored flow: runs of that are not shown on it. */
+  /** The drawing is not the stored flow: its runs are not shown. */
   readonly isDraft: boolean;
   readonly onLive: () => void;
   readonly onHide: () => void;

@@ -1,4 +1,4 @@
-/** The site's catalogue for parser and executor, from `GET /api/instances`: what the server's own parser is given. */
+/** The site's catalogue for parser and executor, from `GET /api/instances`: the same input as the server's own parser. */
 import type { ComboboxItem, ComboboxItemGroup } from '@mantine/core';
 import type { PointFacts, PointRef, SiteCatalogue } from '../../../src/site/catalogue.ts';
 import type { SiteView } from '../server/queries.ts';
@@ -33,10 +33,10 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
         min: point.min ?? undefined,
         max: point.max ?? undefined,
         step: point.step ?? undefined,
-        // The range says what the register can hold; how it rounds shows in the record of a run.
+        // The range gives the register's limits; rounding shows in the record of a run.
         register: undefined,
         writable: point.writable,
-        // Ages, holds and rates are the engine's business: what is typed is as fresh as can be.
+        // Ages, holds and rates are the engine's: here values are always fresh.
         maxAgeMs: Number.POSITIVE_INFINITY,
         maxWritesPerMinute: undefined,
         priorityHoldMs: 0,
@@ -74,7 +74,7 @@ export function pointLabel({ instanceName, name }: ConsolePoint): string {
   return `${instanceName} · ${name}`;
 }
 
-/** The name of a point with its unit; its address where the site has no such point. */
+/** The name of a point with its unit; its address if the site has no such point. */
 export function pointText(ref: PointRef, catalogue: ConsoleCatalogue): string {
   const point = catalogue.point(ref);
   if (point === undefined) return `${ref.instance}:${ref.point_type}:${ref.point}`;

@@ -16,7 +16,7 @@ export function shownBand(buckets: readonly Bucket[], threshold: number | null):
   return { low: low - room, high: high + room };
 }
 
-/** The value at a share of the height, to three digits of what the chart spans. */
+/** The value at a share of the height, rounded to three digits of the chart's range. */
 export function valueAtShare(share: number, { low, high }: ShownRange): number {
   const step = 10 ** (Math.floor(Math.log10(high - low)) - 2);
   const steps = Math.round((low + Math.min(1, Math.max(0, share)) * (high - low)) / step);

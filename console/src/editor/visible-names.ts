@@ -1,4 +1,4 @@
-/** Which names an expression of a node may use: what every node before it declares, with where each comes from. */
+/** The names that an expression of a node may use: declarations of every node before it, with their sources. */
 
 import type { PointRef } from '../../../src/site/catalogue.ts';
 import { nodeView } from '../node/index.ts';

@@ -1,4 +1,4 @@
-/** A button in the header of a rule that says why it is not running now, and what its last decisions compared. */
+/** A button in the header of a rule with the reason why it is not running now, and the comparisons of its last decisions. */
 import { Popover, UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
 import { operandsOf, switchDetails } from '../live/run-view.ts';
@@ -19,7 +19,7 @@ interface ChipParts {
   readonly status: ShownStatus;
   readonly text: string;
   readonly tone: Tone;
-  /** The last run, where it is known. */
+  /** The last run, if known. */
   readonly record: RunRecord | undefined;
 }
 
@@ -68,7 +68,7 @@ export function WhyNotChip({ status, text, tone, record }: ChipParts) {
   );
 }
 
-/** Each branch that the run tried, with what it compared. */
+/** Each evaluated branch of the run, with its comparison. */
 function decisionsOf(record: RunRecord, flow: FlowDocument): string[] {
   return flow.nodes.flatMap((node) => {
     const whens = new Map(entriesOf(node, 'branches').map((entry) => [textOf(entry['name']), textOf(entry['when'])]));

@@ -1,4 +1,4 @@
-/** The result of a backtest: first how far it can be trusted, then what the rule would have done. */
+/** The result of a backtest: first its reliability, then the decisions of the rule. */
 import { Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { type ConsoleCatalogue, pointText } from '../editor/site-catalogue.ts';
@@ -16,7 +16,7 @@ import type { NodeNames } from './node-names.ts';
 import { StepChart } from './step-chart.tsx';
 
 const words = evidenceWords.backtest;
-/** Most rows shown of one list; the API returns them all. */
+/** Maximum number of rows per list; the API returns them all. */
 const rowsMax = 20;
 
 const notesInWords: Readonly<Record<string, string>> = words.notes;
@@ -81,7 +81,7 @@ export function BacktestFindings({ result, catalogue, isCompared, tried, nodeNam
   );
 }
 
-/** A point of the coverage, which comes as `4:M:1`. */
+/** A point of the coverage, in the form `4:M:1`. */
 function recordedPointText(name: string, catalogue: ConsoleCatalogue): string {
   const [instance, kind, point] = name.split(':');
   const ref = {
@@ -143,7 +143,7 @@ function Agreement({ agreement, catalogue, nodeName }: AgreementParts) {
 interface RowsParts {
   readonly heads: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** How many there are in all. */
+  /** Total number of rows. */
   readonly all: number;
 }
 
@@ -193,7 +193,7 @@ function Feedback({ feedback, catalogue }: Pick<BacktestView, 'feedback'> & Pick
   );
 }
 
-/** First how far the assumed battery is from the recorded one: the energies are worth as much. */
+/** First the error of the assumed battery, which limits the reliability of the energies. */
 function Plant({ result: { plant, from, to } }: Pick<ResultParts, 'result'>) {
   if (plant === null) return null;
   const { recorded_soc_error: error, baseline } = plant;

@@ -1,4 +1,4 @@
-/** A backtest [rules §10]: what is tried on which time, and what came out. It ends when the page is left. */
+/** A backtest [rules §10]: its candidate, inputs and time range, and its result. It ends when the page is left. */
 import { Button, Group, NativeSelect, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
@@ -58,7 +58,7 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
         />
         <NativeSelect
           label={words.compare}
-          // The recorded runs themselves are what a replay compares with.
+          // A replay always compares with the recorded runs.
           disabled={mode === 'replay'}
           value={compared}
           data={[{ value: '', label: words.compareNone }, ...older]}
@@ -110,7 +110,7 @@ function useKeptDraft(ruleId: number): KeptDraft | null {
 
 interface ButtonsParts {
   readonly canStart: boolean;
-  /** How far it has come; null while none runs. */
+  /** Progress; null while none runs. */
   readonly share: number | null;
   readonly onStart: () => void;
   readonly onStop: () => void;
@@ -135,7 +135,7 @@ function RunButtons({ canStart, share, onStart, onStop }: ButtonsParts) {
   );
 }
 
-/** The revisions that can be tried or compared with, the newest first; `showMore` is null when all are there. */
+/** The revisions to try or to compare with, newest first; `showMore` is null when all are loaded. */
 function useRevisionOptions(ruleId: number) {
   const { data, hasNextPage, fetchNextPage } = useRevisions(ruleId);
   const listed = data?.pages.flatMap(({ list }) => list) ?? [];
@@ -172,7 +172,7 @@ function isCompared(order: BacktestOrder | undefined): boolean {
   return order?.compare !== undefined || order?.flow_json !== undefined || order?.revision !== undefined;
 }
 
-/** What the result is of: the form may have been changed since. */
+/** The candidate of the result: the form may have changed since. */
 function triedText(order: BacktestOrder | undefined): string {
   if (order?.revision !== undefined) return words.older(order.revision);
   return order?.flow_json === undefined ? words.stored : words.draft;

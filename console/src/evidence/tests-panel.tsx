@@ -30,13 +30,13 @@ export interface EvidenceParts {
   readonly run: string | null;
 }
 
-/** A test with a key of its own: names change while they are typed. */
+/** A test with a key of its own: names change during typing. */
 interface KeyedTest {
   readonly key: number;
   readonly test: TestDraft;
 }
 
-/** Changes that are not saved, and the revision on which they were begun: one that is newer by then is not overwritten. */
+/** Unsaved changes, and their base revision, so that a newer one is not overwritten. */
 interface Edited {
   readonly revision: number;
   readonly list: readonly KeyedTest[];
@@ -105,7 +105,7 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
             <TestItem
               test={test}
               fault={faults[index] ?? null}
-              // The answer to these tests, not to the ones before the last change.
+              // The results of these tests, not of the ones before the last change.
               result={results.isPlaceholderData ? null : (result?.results[index] ?? null)}
               catalogue={catalogue}
               actuators={actuators}
@@ -190,7 +190,7 @@ function freeName(name: string, tests: readonly TestDraft[]): string {
   }
 }
 
-/** A test with the values of now; its user says what the rule must do with them. */
+/** A test with the current values; its user adds the expected decision. */
 async function testOfNow(ruleId: number): Promise<TestDraft> {
   const variables = await valuesNow(ruleId);
   const given = new Map(

@@ -1,4 +1,4 @@
-/** A time range of the past: a usual one that ends now, or two times in the time zone of the browser. */
+/** A time range in the past: a preset that ends now, or two times in the browser's time zone. */
 import { Button, Group, TextInput } from '@mantine/core';
 import { nowMs } from '../clock.ts';
 import { localTimeOf, utcOf } from '../parts/local-time.ts';

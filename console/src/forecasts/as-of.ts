@@ -1,4 +1,4 @@
-/** The data cut of a run [data-processing §5.1]: a whole multiple of the cadence since the epoch, not ahead of now. */
+/** The data cut of a run [data-processing §5.1]: a whole multiple of the cadence since the epoch, not in the future. */
 
 /** The newest cut whose last bucket has had time to be recorded. */
 export function latestCut(cadenceMs: number, now: number): string {
@@ -6,13 +6,13 @@ export function latestCut(cadenceMs: number, now: number): string {
   return wireTime(Math.floor((now - settleMs) / cadenceMs) * cadenceMs);
 }
 
-/** The cut as it goes on the wire; null when the text is no such cut. */
+/** The cut in wire form; null for an invalid text. */
 export function cutOf(text: string, cadenceMs: number, now: number): string | null {
   const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?Z?$/.exec(text.trim());
   if (match === null) return null;
   const wire = `${match[1]}T${match[2]}${match[3] ?? ':00'}Z`;
   const ms = Date.parse(wire);
-  // A day that does not exist would be read as one that does.
+  // An invalid date would be read as another one.
   const isReal = Number.isFinite(ms) && wireTime(ms) === wire;
   return isReal && ms <= now && ms % cadenceMs === 0 ? wire : null;
 }
@@ -22,7 +22,7 @@ function wireTime(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** Rising probabilities between 0 and 1 from a text such as "0.1, 0.5, 0.9"; null when it is none, empty for none. */
+/** Ascending probabilities between 0 and 1 from a text such as "0.1, 0.5, 0.9"; null if invalid, empty without any. */
 export function quantilesOf(text: string, max: number): number[] | null {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== '');
   const values = parts.map(Number);

@@ -1,4 +1,4 @@
-/** The forecast as a line, its quantiles as a fan of bands around it, what led to it, and what happened over it. */
+/** The forecast as a line, its quantiles as a fan of bands, with recorded values before and during it. */
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
@@ -13,12 +13,12 @@ import classes from './forecasts.module.css';
 const words = forecastWords.result;
 const heightPx = 320;
 const axisWidthPx = 66;
-/** Opacity of the widest band; each one further in adds as much. */
+/** Opacity of the widest band; each inner one adds as much. */
 const bandAlpha = 0.16;
 /** Margin above and below, relative to the range. */
 const roomShare = 0.1;
 
-/** Null where nothing was recorded, or not yet. */
+/** Null without a recorded value. */
 export interface RecordedValue {
   readonly timestamp: string;
   readonly value: number | null;
@@ -30,7 +30,7 @@ interface ChartParts {
   readonly actuals?: readonly RecordedValue[] | undefined;
   /** Recorded values before the first point. */
   readonly before?: readonly RecordedValue[] | undefined;
-  /** The chart in words, for screen readers. */
+  /** A text alternative for screen readers. */
   readonly label: string;
 }
 
@@ -71,7 +71,7 @@ function probabilities(output: ForecastOutput): number[] {
   return output.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
 }
 
-/** Times in seconds, the value, then each quantile, then what happened. Of the time before there is only this. */
+/** Times in seconds, the value, then each quantile, then recorded values, which alone precede the forecast. */
 function dataOf(
   output: ForecastOutput,
   actuals: ChartParts['actuals'],
@@ -125,7 +125,7 @@ function optionsFor(output: ForecastOutput, withActuals: boolean, isDark: boolea
       })),
       ...(withActuals ? [{ label: words.actual, stroke: happened, width: 2, spanGaps: false, value }] : []),
     ],
-    // Outermost pair first; each pair lies on the ones around it.
+    // Outermost pair first; inner pairs are drawn over it.
     bands: Array.from({ length: Math.floor(shown.length / 2) }, (_, at) => ({
       series: [2 + shown.length - 1 - at, 2 + at] as [number, number],
       fill,

@@ -9,12 +9,12 @@ import { nowMs } from '../clock.ts';
 import { call } from '../server/calls.ts';
 
 const healthPeriodMs = 15_000;
-/** Added to what the route says an answer may take, for the way there and back. */
+/** Added to the route's deadline, for the network. */
 const spareMs = 5000;
 
 export const taskKey = ({ task, binding }: TaskDiscoveryEntry): string => `${task.id} ${binding.id}`;
 
-/** Null where data processing is switched off: then the routes are not there. */
+/** Null if data processing is off: its routes do not exist then. */
 async function orOff<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();
@@ -41,7 +41,7 @@ export function useProcessors(enabled: boolean) {
   });
 }
 
-/** How far back the slider goes, and how often new results and actuals are looked for. */
+/** Range of the slider, and poll interval for new results and actuals. */
 const issuedDays = 14;
 const keptPeriodMs = 60_000;
 
@@ -49,7 +49,7 @@ const aboutOf = ({ task, binding }: TaskDiscoveryEntry) => ({ task: task.id, bin
 
 export const issuedKey = (entry: TaskDiscoveryEntry) => ['forecasts', 'issued', taskKey(entry)] as const;
 
-/** The forecast that was issued so many before the newest one, and how many there are. */
+/** The issued forecast at this distance from the newest one, and the total number. */
 export function useIssued(entry: TaskDiscoveryEntry, back: number) {
   const page = Math.floor(back / resultPageSize) + 1;
   return useQuery({
@@ -65,10 +65,10 @@ export function useIssued(entry: TaskDiscoveryEntry, back: number) {
   });
 }
 
-/** How much of the past is drawn before a forecast. */
+/** History drawn before a forecast. */
 const pastMs = 86_400_000;
 
-/** A forecast that was kept, with what was recorded for its labels and the day before them. */
+/** A stored forecast, with recorded values for its labels and for the day before. */
 export function useKept(resultId: string, { forecast }: TaskDiscoveryEntry, enabled = true) {
   const labels = Math.min(labelsBeforeMax, Math.ceil(pastMs / forecast.cadence_ms));
   return useQuery({

@@ -1,4 +1,4 @@
-/** Why a run was refused: in words, and every broken rule in a table. */
+/** Why a run was refused: in words, with every violated rule in a table. */
 import { Table } from '@mantine/core';
 import * as Type from 'typebox';
 import { Check } from 'typebox/schema';

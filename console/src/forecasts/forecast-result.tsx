@@ -1,4 +1,4 @@
-/** Accepted derived data: its chart or table, whether it is still valid, and what it was made from. */
+/** Accepted derived data: chart or table, validity, and basis. */
 import { Button, Group } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import type { DerivedData } from '../../../src/api/processing.ts';
@@ -14,7 +14,7 @@ const words = forecastWords.result;
 const FanChart = lazy(() => import('./fan-chart.tsx'));
 
 interface ResultParts {
-  /** Whether it was just run, or issued earlier and kept. */
+  /** Whether it was just run, or issued earlier and stored. */
   readonly origin: 'run' | 'issued';
   readonly derived: DerivedData;
   /** The recorded value of each point, null before it is recorded. Without it, no recorded values are shown. */

@@ -23,7 +23,7 @@ import classes from './forecasts.module.css';
 const words = forecastWords;
 const usualQuantiles = ['0.1', '0.25', '0.5', '0.75', '0.9'];
 
-/** As many of the usual ones as the task gives, from the outside in. */
+/** As many of the usual ones as the task allows, from the outside in. */
 function startingQuantiles(max: number): string {
   if (max >= 5) return usualQuantiles.join(', ');
   if (max >= 3) return '0.1, 0.5, 0.9';
@@ -52,7 +52,7 @@ function useRunForm(entry: TaskDiscoveryEntry) {
       return runForecast({ entry, asOf: cut, horizonSteps: horizon, quantiles: chosen, confirmed });
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: issuedKey(entry) }),
-    // The route's policy wants a confirmation: it is asked for, and the run is sent again with it.
+    // If the route requires a confirmation, the dialog asks for it and the run is sent again.
     onError: (error) => error instanceof ApiError && error.code === 'confirmation-required' && setAsking(true),
   });
   const submit = (event: FormEvent): void => {
@@ -85,7 +85,7 @@ export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
   );
 }
 
-/** With the day before it and what happens since, where the site keeps its forecasts. */
+/** With recorded values of the day before and since, if the site stores its forecasts. */
 function RunResult({ entry, derived }: { entry: TaskDiscoveryEntry; derived: DerivedData }) {
   const issued = useIssued(entry, 0);
   const kept = useKept(derived.result_id, entry, issued.data?.entry?.result_id === derived.result_id);

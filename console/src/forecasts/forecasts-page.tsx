@@ -1,4 +1,4 @@
-/** Forecasts: the commissioned tasks, how their processors are, and a run of one of them. */
+/** Forecasts: the commissioned tasks, the state of their processors, and a run of one of them. */
 import { Skeleton, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';

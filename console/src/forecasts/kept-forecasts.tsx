@@ -1,4 +1,4 @@
-/** Forecasts that were kept: how good they were, and each one beside what happened. */
+/** Stored forecasts: their scores, and each one beside the recorded values. */
 import { Slider } from '@mantine/core';
 import { useState } from 'react';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';

@@ -1,4 +1,4 @@
-/** How good the kept forecasts of a task were: its error beside three references, and whether its bands are as wide as they say. */
+/** Scores of the stored forecasts of a task: its error beside three references, and the calibration of its bands. */
 import type { Scores } from '../../../src/api/processing-results.ts';
 import { Notice } from '../parts/tag.tsx';
 import { forecastWords } from '../strings/forecasts.ts';
@@ -28,7 +28,7 @@ export function ScoreCard({ scores }: { scores: Scores }) {
 const barWidth = 22;
 const barHeight = 64;
 
-/** Ten bars that are equally high where the quantiles are right. */
+/** Ten bars, equally high for calibrated quantiles. */
 function Reliability({ pit }: { pit: readonly number[] }) {
   const most = Math.max(...pit, 0.2);
   const y = (share: number): number => barHeight * (1 - share / most);

@@ -1,4 +1,4 @@
-/** Scores in words: errors, and errors beside those of the references. */
+/** Scores in words: errors, and their ratio to those of the references. */
 import type { ScoreGroup } from '../../../src/api/processing-results.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
 import { forecastWords } from '../strings/forecasts.ts';

@@ -1,4 +1,4 @@
-/** The executions of a rule, newest first; one that is chosen is shown on the canvas. */
+/** The executions of a rule, newest first; the chosen one is shown on the canvas. */
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
@@ -22,7 +22,7 @@ const words = t.runs;
 interface PanelParts {
   readonly ruleId: number;
   readonly catalogue: ConsoleCatalogue;
-  /** The execution that is shown; null while the last one is. */
+  /** The shown execution; null for the last one. */
   readonly chosen: string | null;
   readonly onChoose: (executionId: string | null) => void;
 }
@@ -84,7 +84,7 @@ function noRuns({ onlyChanges, outcome, untilMs }: RunFilter, searchedFrom: stri
   return onlyChanges && outcome === null ? words.history.noChangeSince(time) : words.history.noneSince(time);
 }
 
-/** Whether the rule ran since the list was fetched. The list itself does not move under the reader's hand. */
+/** Whether the rule has run since the list was loaded. The list does not move while it is read. */
 function useNewRuns(ruleId: number, fetchedAtMs: number): boolean {
   const [ranFor, setRanFor] = useState<number | null>(null);
   useEffect(() => onRun((record) => record.rule_id === ruleId && setRanFor(fetchedAtMs)), [ruleId, fetchedAtMs]);
@@ -100,7 +100,7 @@ export function triggerWords(record: AnyRecord, catalogue: ConsoleCatalogue): st
 
 interface RowParts {
   readonly record: RunRecord;
-  /** When a later run decided otherwise: null while none has, undefined where the row is one run alone. */
+  /** Time of the next different decision: null if there is none, undefined if the row is a single run. */
   readonly until: string | null | undefined;
   readonly catalogue: ConsoleCatalogue;
   readonly chosen: boolean;

@@ -1,4 +1,4 @@
-/** The executions of a rule as the service keeps them, newest first. */
+/** The executions of a rule in the service, newest first. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { automation } from '../../../src/api/automation.ts';
@@ -21,10 +21,10 @@ export function useHistory(ruleId: number) {
 }
 
 export interface RunFilter {
-  /** Only runs that decided otherwise than the one before. */
+  /** Only runs with another decision than the one before. */
   readonly onlyChanges: boolean;
   readonly outcome: 'acted' | 'no_action' | 'skipped' | 'failed' | null;
-  /** Runs that had started by then; null for all. */
+  /** Runs started by then; null for all. */
   readonly untilMs: number | null;
 }
 
@@ -80,14 +80,14 @@ export function startOf(executionId: string): string {
   return Number.isNaN(startedMs) ? '' : new Date(startedMs).toISOString();
 }
 
-/** One execution from the history of the service; null if it is not there. */
+/** One execution from the history of the service; null if it does not exist. */
 export async function runOf(ruleId: number, executionId: string) {
   const at = startOf(executionId);
   const { list } = await historyOf(ruleId, { from: at, to: at, limit: '100' });
   return list.find((record) => record.execution_id === executionId) ?? null;
 }
 
-/** One execution, however long ago. Null while it is not known. */
+/** One execution of any age. Null until it is loaded. */
 export function useChosenRun(ruleId: number, executionId: string | null) {
   const listed = useHistory(ruleId)
     .data?.pages.flatMap((page) => page.list)

@@ -1,4 +1,4 @@
-/** One execution: what it saw, decided and did. */
+/** One execution: its inputs, decision and writes. */
 import { Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';

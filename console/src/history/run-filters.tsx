@@ -1,4 +1,4 @@
-/** Which runs the history lists, and a slider that moves the canvas through them. */
+/** Filters of the listed runs, and a slider that moves the canvas through them. */
 import { Select, Text, TextInput } from '@mantine/core';
 import type { RunRecord } from '../live/stream.ts';
 import { fullTime } from '../parts/moment.tsx';

@@ -1,4 +1,4 @@
-/** A run as the canvas shows it: which nodes and wires it took, what each branch said, what became of each write. */
+/** A run on the canvas: the taken nodes and wires, the result of each branch, the result of each write. */
 import { createContext, useContext } from 'react';
 import { parseExpression } from '../../../src/rules/expression/parse.ts';
 import { isFields } from '../../../src/rules/issues.ts';
@@ -11,19 +11,19 @@ import type { RunRecord } from './stream.ts';
 
 const words = t.runs;
 
-/** A record from the service, or from a trial in the page. */
+/** A record of the service, or of a trial in the page. */
 export type AnyRecord = RunRecord | ExecutionRecord;
 
 export interface ShownRun {
   readonly record: AnyRecord;
-  /** `draft`: what the drawing would do on live values; nothing ran. */
+  /** `draft`: the outcome of the drawing on live values; nothing ran. */
   readonly kind: 'live' | 'history' | 'trial' | 'draft';
   readonly visited: ReadonlySet<string>;
-  /** Output taken by node; nodes without choice take `default`. */
+  /** The taken output by node; nodes without a choice take `default`. */
   readonly outputs: ReadonlyMap<string, string>;
-  /** Errors by node; none for a write, whose own line shows its error. */
+  /** Errors by node; a write shows its error in its own line. */
   readonly troubles: ReadonlyMap<string, string>;
-  /** Values that the rule reads at this moment, with quality and age; of a live run only. */
+  /** The rule's inputs now, with quality and age; for a live run only. */
   readonly variables: readonly ShownVariable[];
 }
 
@@ -40,7 +40,7 @@ export function shownRun(
 ): ShownRun {
   const outputs = new Map<string, string>();
   for (const id of record.execution_path) outputs.set(id, switchDetails(record, id)?.output ?? 'default');
-  // A node at which the run ended led nowhere.
+  // A node at which the run ended has no taken output.
   if (record.error?.node_id !== undefined) outputs.delete(record.error.node_id);
   return { record, kind, visited: new Set(record.execution_path), outputs, troubles: troublesOf(record), variables };
 }
@@ -52,7 +52,7 @@ function troublesOf(record: AnyRecord): Map<string, string> {
   return troubles;
 }
 
-/** Why the run failed or was skipped; empty for one that did neither. */
+/** Why the run failed or was skipped; empty for other runs. */
 export function errorWords({ error }: AnyRecord): string {
   if (error === null) return '';
   if (error.code === 'missing-input') return words.missing((error.missing ?? []).join(', '));
@@ -62,7 +62,7 @@ export function errorWords({ error }: AnyRecord): string {
 
 export interface BranchResult {
   readonly name: string;
-  /** Null for a branch that was not tried. */
+  /** Null for a branch that was not evaluated. */
   readonly result: boolean | null;
 }
 
@@ -76,7 +76,7 @@ export function switchDetails(record: AnyRecord, nodeId: string): { branches: Br
   return { branches, output: details['output'] };
 }
 
-/** Keys (`source:output>target`) of the wires that the run took. */
+/** Keys (`source:output>target`) of the taken wires. */
 export function takenEdges(run: ShownRun, document: FlowDocument): Set<string> {
   const taken = new Set<string>();
   for (const node of document.nodes) {
@@ -88,7 +88,7 @@ export function takenEdges(run: ShownRun, document: FlowDocument): Set<string> {
   return taken;
 }
 
-/** `soc = 35.2, limit = 40`: the operands of an expression with the values of the run; empty when it has none. */
+/** `soc = 35.2, limit = 40`: the operands of an expression with the values of the run; empty without operands. */
 export function operandsOf(expression: string, values: AnyRecord['variable_values']): string {
   const parsed = parseExpression(expression);
   if (!parsed.ok) return '';

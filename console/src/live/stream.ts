@@ -35,20 +35,20 @@ const message = Type.Union([
 const unauthenticatedCode = 4001;
 const firstRetryMs = 1000;
 const retryMaxMs = 15_000;
-/** How long the connection outlives the last page that watched something. */
+/** How long the connection stays open after the last subscription. */
 const lingerMs = 5000;
-/** What comes and goes in this time is one subscription: a list that is scrolled changes its rows at each frame. */
+/** Subscriptions within this time are batched: a scrolled list changes its rows in each frame. */
 const gatherMs = 100;
 
 let socket: WebSocket | null = null;
 let state: StreamState = 'off';
-/** The server knows us: before that it takes no subscription. */
+/** Authenticated: before that the server accepts no subscription. */
 let isReady = false;
 let retryMs = firstRetryMs;
 let cancelRetry: () => void = () => undefined;
 let cancelSettle: () => void = () => undefined;
 let isGathering = false;
-/** Runs that the server had to leave out because the page was slow. */
+/** Runs that the server dropped because the page was slow. */
 let missed = 0;
 const watched = new Map<number, number>();
 const watchedPoints = new Map<string, number>();
@@ -132,11 +132,11 @@ function subscribe(): void {
     ['point', [...watchedPoints.keys()]],
   ] as const)
     socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
-  // Changes of the others are no longer pushed.
+  // Changes of the other points are no longer pushed.
   for (const key of lastValues.keys()) if (!watchedPoints.has(key)) lastValues.delete(key);
 }
 
-/** Once for all that changes from now on until then. */
+/** Once for all changes until then. */
 function subscribeSoon(): void {
   if (isGathering) return;
   isGathering = true;
@@ -163,7 +163,7 @@ function close(): void {
   setState('off');
 }
 
-// Another subject, or none: the connection of the one before must not continue.
+// Another subject, or none: the previous connection must end.
 onSession(() => {
   close();
   if (currentSession().status === 'out') lastRecords.clear();
@@ -181,7 +181,7 @@ function watch<K>(counts: Map<K, number>, keys: readonly K[]): () => void {
       else counts.set(key, count);
     }
     subscribeSoon();
-    // A page that is left is followed by one that is entered: the connection stays for it.
+    // After one page another one opens: the connection stays open for it.
     cancelSettle();
     cancelSettle = after(lingerMs, () => {
       if (isIdle()) close();
@@ -202,19 +202,19 @@ export function useMissed(): number {
   return useSyncExternalStore(subscribeStore, () => missed);
 }
 
-/** Listens to these rules while the component is shown. */
+/** Subscribes to these rules while the component is shown. */
 export function useWatch(ids: readonly number[]): void {
   const key = ids.join(',');
   useEffect(() => watch(watched, key === '' ? [] : key.split(',').map(Number)), [key]);
 }
 
-/** Follows these points while the component is shown. */
+/** Subscribes to these points while the component is shown. */
 export function useWatchPoints(keys: readonly string[]): void {
   const all = keys.join(',');
   useEffect(() => watch(watchedPoints, all === '' ? [] : all.split(',')), [all]);
 }
 
-/** The newest value of a point: what was pushed while it is followed, else what was read; text is never pushed. */
+/** The newest value of a point: pushed while subscribed, otherwise read; text is never pushed. */
 export function useLivePoint<
   P extends Omit<PointValue, 'quality'> & { readonly quality: string; readonly text?: string | null },
 >(read: P): Pick<P, 'value' | 'quality' | 'observed_at'> {
@@ -223,22 +223,22 @@ export function useLivePoint<
   return pushed === undefined ? read : { ...pushed, observed_at: later(pushed.observed_at, read.observed_at) };
 }
 
-/** Whether every pushed value of these points can be used; a point whose value was not pushed yet does not count. */
+/** Whether every pushed value of these points is usable; points without a pushed value do not count. */
 export function useAreUsable(keys: readonly string[]): boolean {
   return useSyncExternalStore(subscribeStore, () => keys.every((key) => lastValues.get(key)?.value !== null));
 }
 
-/** A value is pushed when it changes: a read may have found the same, observed later. */
+/** A value is pushed when it changes: a read may return the same value with a later observation. */
 function later(pushed: string | null, read: string | null): string | null {
   return pushed === null || (read !== null && read > pushed) ? read : pushed;
 }
 
-/** The last run that was pushed of this rule; null when none was since the page was opened. */
+/** The last pushed run of this rule; null if none was pushed since the page was opened. */
 export function useLastRun(ruleId: number): RunRecord | null {
   return useSyncExternalStore(subscribeStore, () => lastRecords.get(ruleId) ?? null);
 }
 
-/** Calls `listener` for every run that is pushed. */
+/** Calls `listener` for every pushed run. */
 export function onRun(listener: (record: RunRecord) => void): () => void {
   recordListeners.add(listener);
   return () => void recordListeners.delete(listener);

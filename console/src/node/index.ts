@@ -1,4 +1,4 @@
-/** How the editor shows each kind of node, by the type in the document [rules §4.2]: one file and one line a kind. */
+/** The view of each kind of node, by the type in the document [rules §4.2]: one file and one line per kind. */
 import type { NativeType } from '../../../src/rules/node/index.ts';
 import { said } from '../strings/language.ts';
 import { actionView } from './action.ts';

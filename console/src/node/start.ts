@@ -1,4 +1,4 @@
-/** Where a run begins. */
+/** Starts a run. */
 
 import { said } from '../strings/language.ts';
 import type { NodeView } from './view.ts';

@@ -1,4 +1,4 @@
-/** Short messages of what was done, shown for a while and said to screen readers. */
+/** Short messages about completed actions, shown for a while and announced to screen readers. */
 import { useSyncExternalStore } from 'react';
 import { after } from '../clock.ts';
 import classes from './announce.module.css';

@@ -1,15 +1,15 @@
-/** Text for the clipboard. Browsers offer it to pages over HTTPS or of the same machine; elsewhere the older copy command does. */
+/** Copies to the clipboard. Browsers offer its API to pages over HTTPS or from the same machine; elsewhere an older command is used. */
 import { t } from '../strings/index.ts';
 import { announce } from './announce.tsx';
 
-/** Copies, and says `done` or that it was not possible. */
+/** Copies, and announces `done` or the failure. */
 export async function copyText(text: string, done: string = t.common.copied): Promise<void> {
   announce((await isWritten(text)) || copiedByCommand(text) ? done : t.common.notCopied);
 }
 
 async function isWritten(text: string): Promise<boolean> {
   try {
-    // Over plain HTTP there is no such member, whatever its type says.
+    // Over plain HTTP this member is missing, despite its type.
     await navigator.clipboard.writeText(text);
     return true;
   } catch {

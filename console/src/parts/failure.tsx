@@ -1,4 +1,4 @@
-/** Why something did not work, in words that say what to do about it; the correlation id goes with every refusal. */
+/** The reason of a failure, with what to do about it; every refusal has its correlation id. */
 import { Button } from '@mantine/core';
 import { ApiError } from '../../../src/api/client.ts';
 import { t } from '../strings/index.ts';

@@ -1,4 +1,4 @@
-/** A text as a file of the person's own. */
+/** Saves a text as a file. */
 export function saveText(name: string, text: string, type: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([text], { type }));

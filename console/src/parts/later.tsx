@@ -1,6 +1,6 @@
 /**
- * A part of the console that is fetched when it is first shown. One that cannot be fetched, because the service is away or
- * was updated meanwhile, shows a message in its place and leaves the rest of the page unchanged.
+ * A part of the console that is loaded when it is first shown. If it cannot be loaded, because the service is down or
+ * was updated, a message appears in its place and the rest of the page is unaffected.
  */
 import { Button, Center, Loader } from '@mantine/core';
 import { type ComponentType, useEffect, useState } from 'react';
@@ -11,7 +11,7 @@ const words = t.common.failure;
 
 interface Later<P extends object> {
   (props: P): React.ReactNode;
-  /** Fetches it before it is shown; the router calls this when a link is pointed at. */
+  /** Preloads it; the router calls this when the pointer is over a link. */
   preload(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>, h
       <Notice
         tone="warn"
         role="alert"
-        // A browser keeps to the failure of a module for as long as the page lives: asking once more would not help.
+        // Browsers cache the failed load of a module until the page is reloaded: a second attempt would not help.
         action={
           <Button size="compact-sm" variant="default" onClick={() => location.reload()}>
             {words.reload}

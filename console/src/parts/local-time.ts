@@ -1,4 +1,4 @@
-/** Between times of the wire, in UTC, and the text of a date and time field, in the time zone of the browser. */
+/** Converts between API times in UTC and the text of a date and time field in the browser's time zone. */
 
 /** `2026-07-11T12:00:00`, to the second; empty if `wire` is not a date and time. */
 export function localTimeOf(wire: string): string {

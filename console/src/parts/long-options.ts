@@ -1,10 +1,10 @@
-/** Options that may be thousands: those that fit the search are offered, up to a number, and a last line counts the others. */
+/** Options that may be thousands: matches of the search are offered up to a maximum, and a last line has the number of others. */
 import type { ComboboxItem, ComboboxItemGroup, OptionsFilter } from '@mantine/core';
 import { t } from '../strings/index.ts';
 
 const offeredMax = 100;
 
-/** An option fits when its label has every word of the search. Groups without any are left out. */
+/** An option matches if its label contains every word of the search. Groups without matches are left out. */
 export const longOptions: OptionsFilter = ({ options, search }) => {
   const words = search
     .toLowerCase()
@@ -23,6 +23,6 @@ export const longOptions: OptionsFilter = ({ options, search }) => {
     const items = taken(option.items);
     return items.length === 0 ? [] : [{ ...option, items }];
   });
-  // It has no place of its own among values, which are never empty.
+  // Its value is empty, which no other value is.
   return left === 0 ? offered : [...offered, { value: '', label: t.common.moreOptions(left), disabled: true }];
 };

@@ -2,7 +2,7 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type Ref, type RefObject, useLayoutEffect, useRef, useState } from 'react';
 
-/** Up to so many rows are all drawn, so that the browser's own search and its print have them. */
+/** Up to this number all rows are drawn, for the browser's own search and for printing. */
 const wholeMax = 60;
 const overscanRows = 8;
 const blockRows = 50;
@@ -24,19 +24,19 @@ export interface RowPlace {
 interface LongRows<T> {
   readonly body: RefObject<HTMLTableSectionElement | null>;
   readonly drawn: readonly { readonly item: T; readonly place: RowPlace }[];
-  /** The items of whole blocks of rows around those that are drawn: a row more in view asks for nothing new. */
+  /** The items of whole blocks of rows around the drawn ones, so that scrolling by a row requests nothing new. */
   readonly near: readonly T[];
-  /** Heights of the rows that are not drawn, before and after those that are, in pixels. */
+  /** Heights of the rows before and after the drawn ones, in pixels. */
   readonly before: number;
   readonly after: number;
-  /** Moves the focus by `by` rows from the row of `element`, to the link (`data-row`) there. A row that is not drawn yet gets it once it is. */
+  /** Moves the focus by `by` rows from the row of `element`, to its link (`data-row`). A row is focused once it is drawn. */
   moveFocus(element: Element, by: number): void;
 }
 
 export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongRows<T> {
   const body = useRef<HTMLTableSectionElement>(null);
   const [offset, setOffset] = useState(0);
-  // At each render: what is above the table may have changed its height.
+  // On each render, because the height above the table may have changed.
   useLayoutEffect(() => {
     const top = body.current?.getBoundingClientRect().top;
     if (top !== undefined) setOffset(Math.round(top + window.scrollY));
@@ -52,7 +52,7 @@ export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongR
       return item === undefined ? index : keyOf(item);
     },
   });
-  // The row that gets the focus once it is drawn: keys may come faster than rows are drawn.
+  // The row to be focused once it is drawn: keys may arrive faster than rows are drawn.
   const wanted = useRef<number | null>(null);
   const focusWanted = (): void => {
     // The focus is not taken from another part of the page.
@@ -90,12 +90,12 @@ function blocksOf(first: number, last: number): [number, number] {
   return [Math.floor(first / blockRows) * blockRows, (Math.floor(last / blockRows) + 1) * blockRows];
 }
 
-/** On a narrow screen rows are cards with room between them. */
+/** On a narrow screen rows are cards with gaps between them. */
 function heightOf(row: Element): number {
   return row.getBoundingClientRect().height + Number.parseFloat(getComputedStyle(row).marginBottom);
 }
 
-/** The room of rows that are not drawn. */
+/** The space of rows that are not drawn. */
 export function Filler({ px }: { px: number }) {
   return px > 0 && <tr aria-hidden data-filler style={{ height: px }} />;
 }

@@ -7,7 +7,7 @@ interface MeanSeries {
   readonly buckets: readonly { readonly t: string; readonly mean: number; readonly observations: number }[];
 }
 
-/** A gap in what was recorded breaks the line; a mean between two gaps is a dash. */
+/** A gap in the record breaks the line; a mean between two gaps is a dash. */
 export function meanPath({ from, to, buckets }: MeanSeries, width: number, yOf: (mean: number) => number): string {
   const [start, end] = [from, to].map(unixOf) as [number, number];
   const timed = buckets.map((bucket) => ({ ...bucket, unix: unixOf(bucket.t) }));

@@ -1,4 +1,4 @@
-/** Moments as a person says them: "12 s ago", with the exact time behind it; all of them move on together. */
+/** Relative times: "12 s ago", with the exact time as a tooltip; all of them update together. */
 import { useSyncExternalStore } from 'react';
 import { every, nowMs } from '../clock.ts';
 import { t } from '../strings/index.ts';
@@ -10,7 +10,7 @@ let tickMs = nowMs();
 let stop: (() => void) | null = null;
 
 function subscribe(listener: () => void): () => void {
-  // While nobody listened no time passed here.
+  // Without listeners the clock was not updated.
   if (stop === null) tickMs = nowMs();
   listeners.add(listener);
   stop ??= every(secondMs, () => {
@@ -25,7 +25,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The present to the second. */
+/** Now, to the second. */
 export function useNowMs(): number {
   return useSyncExternalStore(subscribe, () => tickMs);
 }
@@ -70,7 +70,7 @@ export function clockTime(at: string | number): string {
   return timeOnly.format(new Date(at));
 }
 
-/** A moment in the past. A time between two ticks of the page, or of a clock that is ahead, is "just now". */
+/** A past moment. If it is less than a tick ago, or in the future of this clock, the text is "just now". */
 export function Moment({ at }: { at: string }) {
   const now = useNowMs();
   return (
@@ -80,7 +80,7 @@ export function Moment({ at }: { at: string }) {
   );
 }
 
-/** A moment that is to come; `said` puts it in a sentence. */
+/** A future moment; `said` puts it into a sentence. */
 export function Ahead({ at, said = (time) => time }: { at: string; said?: (time: string) => string }) {
   const now = useNowMs();
   return (

@@ -1,4 +1,4 @@
-/** A field for a number: what is typed stays as it was typed, and arrow keys go one step. */
+/** A number field: the typed text is kept, and arrow keys change the value by one step. */
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
 import { t } from '../strings/index.ts';
@@ -21,7 +21,7 @@ export function NumberField({ value, onChange, integer, min, max, step = 1, requ
   };
   const written = value === null ? '' : writtenNumber(value);
   const [typed, setTyped] = useState({ text: written, of: value, wasReplaced: false });
-  // A value that came from elsewhere, as by undo, replaces what was typed.
+  // A value from elsewhere, for example by undo, replaces the typed text.
   const isCurrent = Object.is(typed.of, value);
   const text = isCurrent ? typed.text : written;
   const accept = (next: string, number: number | null): void => {

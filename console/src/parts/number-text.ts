@@ -1,4 +1,4 @@
-/** A number as it is typed: what a text says, and which of them a field lets through. */
+/** Numbers as text: parsing, ranges, and steps. */
 import { language } from '../strings/language.ts';
 
 export interface NumberRange {
@@ -31,7 +31,7 @@ export function isWithin(value: number, { integer = false, min, max }: NumberRan
   );
 }
 
-/** One step up or down, on whole numbers of the step's own digits: 0.1 + 0.2 is 0.3 here. */
+/** One step up or down, rounded to avoid floating-point noise: 0.1 + 0.2 is 0.3 here. */
 export function stepped(value: number | null, by: number, { min = -Infinity, max = Infinity }: NumberRange): number {
   const next = Number(((value ?? 0) + by).toPrecision(12));
   return Math.min(max, Math.max(min, next));

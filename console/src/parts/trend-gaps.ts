@@ -6,7 +6,7 @@
 
 /** A distance of more than this many times the expected one breaks the line. */
 const gapFactor = 3;
-/** How many distances on each side the expected one is taken from. */
+/** Number of distances on each side from which the expected one is computed. */
 const reach = 4;
 
 interface Bucket {
@@ -34,12 +34,12 @@ function around(values: readonly number[], at: number): readonly number[] {
   return values.slice(Math.max(0, at - reach), at + reach + 1);
 }
 
-/** The lower one of two in the middle. */
+/** The lower of the two middle values. */
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }
 
-/** Positions of values without a neighbour: no line shows them. */
+/** Positions of values without a neighbour, which a line does not show. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const isThere = (at: number): boolean => typeof values[at] === 'number';
   return Array.from({ length: values.length }, (_, at) => at).filter(

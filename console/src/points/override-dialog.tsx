@@ -1,4 +1,4 @@
-/** Takes an actuator in hand: a value or bounds, for how long, and why; and gives it back. */
+/** Overrides or limits an actuator: a value or bounds, for how long, and why; and releases it. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { announce } from '../parts/announce.tsx';

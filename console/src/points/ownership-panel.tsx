@@ -43,7 +43,7 @@ export function OwnershipPanel({ point }: { point: PointEntry }) {
   );
 }
 
-/** Widths are shares of the day that ends now. */
+/** Widths are shares of the last 24 hours. */
 function Ribbon({ segments }: { segments: readonly Segment[] }) {
   const now = useNowMs();
   const begin = now - dayMs;

@@ -82,7 +82,7 @@ function Head({ point }: { point: PointEntry }) {
   );
 }
 
-/** Overrides and limits in force, and the way to take the actuator in hand. */
+/** Overrides and limits in force, and the buttons to set them. */
 function InHand({ point }: { point: PointEntry }) {
   const session = useSession();
   const grants = useGrants();
@@ -119,7 +119,7 @@ function InHand({ point }: { point: PointEntry }) {
   );
 }
 
-/** The rest of a time in hours, minutes and seconds, as it runs down. */
+/** Remaining time in hours, minutes and seconds. */
 function Countdown({ at }: { at: string }) {
   const left = Math.max(0, Math.ceil((Date.parse(at) - useNowMs()) / 1000));
   const two = (value: number): string => String(value).padStart(2, '0');

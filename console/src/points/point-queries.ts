@@ -18,12 +18,12 @@ export type OwnershipView = Static<(typeof points)['ownership']['answer']>['data
 export type PointRules = Static<(typeof points)['rules']['answer']>['data'];
 export type TrendView = Static<(typeof points)['series']['answer']>['data'];
 
-/** Beside the stream, which pushes values: owners, commands and errors come with the list alone. */
+/** In addition to the stream, which pushes values: owners, commands and errors come with the list only. */
 const listPeriodMs = 3000;
 const ownershipPeriodMs = 5000;
 const trendPeriodMs = 15_000;
 const pageSize = 500;
-/** Buckets of a trend: about one for each pixel of a chart. */
+/** Buckets of a trend: about one per pixel of a chart. */
 const trendBuckets = 720;
 
 async function allPoints(): Promise<PointEntry[]> {
@@ -39,7 +39,7 @@ export function usePoints() {
   return useQuery({
     queryKey: ['points'],
     queryFn: allPoints,
-    // A longer list is asked for less often: the rate of points is the same.
+    // A longer list is polled less often: the rate of points is constant.
     refetchInterval: ({ state: { data } }) => listPeriodMs * Math.max(1, Math.ceil((data?.length ?? 0) / pageSize)),
   });
 }
@@ -52,7 +52,7 @@ export function useGrants() {
   });
 }
 
-/** Of an action point alone. */
+/** For action points only. */
 export function useOwnership(point: PointEntry) {
   const params = { instance: String(point.instance), point: String(point.point) };
   return useQuery({
@@ -62,7 +62,7 @@ export function useOwnership(point: PointEntry) {
   });
 }
 
-/** Nothing is asked without a point. */
+/** Disabled without a point. */
 export function usePointRules(ref: PointRef | null) {
   const { instance = 0, point_type = 'measurement', point = 0 } = ref ?? {};
   const params = { instance: String(instance), point_type, point: String(point) };
@@ -79,7 +79,7 @@ async function runsOf(ruleId: number, query: Readonly<Record<string, string>>) {
 }
 export type PointRun = Awaited<ReturnType<typeof runsOf>>['list'][number];
 
-/** The newest run of a rule, for a page that shows the ones that are pushed from then on. */
+/** The newest run of a rule, for a page that then shows the pushed ones. */
 export function useNewestRun(ruleId: number, enabled: boolean) {
   return useQuery({
     queryKey: ['newest-run', ruleId],
@@ -88,7 +88,7 @@ export function useNewestRun(ruleId: number, enabled: boolean) {
   });
 }
 
-/** Of each rule the last run that had started by then. */
+/** For each rule the last run that had started by then. */
 export function useRunsAt(rules: readonly number[], unix: number) {
   const to = timeOf(unix);
   return useQuery({
@@ -101,7 +101,7 @@ export function useRunsAt(rules: readonly number[], unix: number) {
   });
 }
 
-/** The runs of a span in which one of the rules decided otherwise than before, and since when they are complete. */
+/** The runs in a span with another decision than before, and the time from which they are complete. */
 export function useTurns(rules: readonly number[], span: TimeSpan | null) {
   return useQuery({
     queryKey: ['turns', rules, span],
@@ -116,7 +116,7 @@ export function useTurns(rules: readonly number[], span: TimeSpan | null) {
   });
 }
 
-/** The trend of the last `seconds`, or of a span that the reader chose. */
+/** The trend of the last `seconds`, or of a chosen span. */
 export function useTrend(point: PointEntry, seconds: number, chosen: TimeSpan | null) {
   const { instance, point_type: kind, point: id } = point;
   return useQuery({

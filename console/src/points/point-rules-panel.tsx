@@ -1,4 +1,4 @@
-/** The rules that read a point, with what they compare it with, and those that write it. */
+/** The rules that read a point, with their comparisons, and those that write it. */
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Failure } from '../parts/failure.tsx';

@@ -18,7 +18,7 @@ export function isGood({ quality }: Pick<PointEntry, 'quality'>): boolean {
   return quality === 'good' || quality === 'uncertain';
 }
 
-/** An error that returns within this time is not over. */
+/** An error that recurs within this time is not over. */
 const errorMs = 600_000;
 
 /** Whether the point had an error within ten minutes before it was last observed or commanded; all times are of the service. */
@@ -27,13 +27,13 @@ export function hasError({
   last_command: command,
   observed_at: at,
 }: Pick<PointEntry, 'last_error' | 'last_command' | 'observed_at'>): boolean {
-  // A message that was ignored is why there was no value, and is over when there is one.
+  // An ignored message is the reason for a missing value, and is over when there is a value.
   if (error === null || error.code === 'ignored') return false;
   const fine = [at, command?.result === 'written' ? command.at : null].flatMap((time) => time ?? []);
   return !fine.some((time) => Date.parse(time) - Date.parse(error.at) >= errorMs);
 }
 
-/** Whether `observed_at` is when the point was read; for a bad or offline one it is when that failed. */
+/** Whether `observed_at` is the time of a reading; for a bad or offline point it is the time of the failure. */
 export function wasRead({ quality }: Pick<PointEntry, 'quality'>): boolean {
   return quality !== 'bad' && quality !== 'offline';
 }
@@ -48,7 +48,7 @@ export function ownerText({ kind, name }: Pick<PointOwner, 'kind' | 'name'>): st
   return words.owner[kind](name);
 }
 
-/** Grey where nothing is unusual: an override, a limit or a safe value is. */
+/** Grey by default: an override, a limit or a safe value is unusual. */
 export function ownerTone({ kind }: Pick<PointOwner, 'kind'>): Tone {
   if (kind === 'override' || kind === 'limit') return 'warn';
   return kind === 'safe' ? 'info' : 'calm';

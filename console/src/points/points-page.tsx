@@ -1,4 +1,4 @@
-/** All points with their values now: what is measured, what is commanded, and what is not good. */
+/** All points with their values now: measurements, commands, and problems. */
 import { SegmentedControl, Skeleton, TextInput, Title } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -71,7 +71,7 @@ function searchOf(value: string): { readonly filter?: PointsShown } {
   return filter === undefined || filter === 'all' ? {} : { filter };
 }
 
-/** Only rows near the screen are drawn and watched: a site may have thousands of points. */
+/** Only rows near the screen are drawn and subscribed: a site may have thousands of points. */
 function PointTable({ points }: { points: readonly PointEntry[] }) {
   const { body, drawn, near, before, after } = useLongRows({ items: points, keyOf, rowPx });
   useWatchPoints(near.map(keyOf));

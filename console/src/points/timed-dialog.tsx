@@ -1,4 +1,4 @@
-/** A dialog for what holds for a time, with a reason: an override, a limit, an alarm out of view. */
+/** A dialog for temporary settings with a reason: an override, a limit, a shelved alarm. */
 import { Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { nowMs } from '../clock.ts';
@@ -19,7 +19,7 @@ export interface TimedOrder {
 interface TimedParts {
   readonly title: string;
   readonly lead: string;
-  /** Seconds by what they are called. */
+  /** Seconds by label. */
   readonly durations: Readonly<Record<string, string>>;
   readonly durationLabel: string;
   readonly reasonHint: string;
@@ -123,7 +123,7 @@ function DurationField({ label, durations, seconds, onSeconds, end, onEnd }: Dur
   );
 }
 
-/** Whole seconds to a time of the browser's zone; null for one that is past or no time. The service refuses one that is too far. */
+/** Whole seconds until a local time; null for a past or invalid one. The service refuses one that is too far ahead. */
 function secondsUntil(local: string): number | null {
   const seconds = Math.round((new Date(local).getTime() - nowMs()) / 1000);
   return seconds > 0 ? seconds : null;

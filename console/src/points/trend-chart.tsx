@@ -1,6 +1,6 @@
 /**
- * The trend of a point: the mean as a line in the band from the lowest to the highest value, thresholds across it, and marks where
- * a decision changed. Drag to zoom in, click to pick an instant.
+ * The trend of a point: the mean as a line in the band from the lowest to the highest value, thresholds as lines, and marks where
+ * a decision changed. Drag to zoom in, click to select an instant.
  */
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
@@ -38,7 +38,7 @@ export interface ChartMark {
 
 interface ChartParts {
   readonly trend: TrendView;
-  /** A command is valid until the next one: steps instead of slopes. */
+  /** A command is valid until the next one: drawn as steps. */
   readonly steps: boolean;
   readonly lines: readonly ChartLine[];
   readonly marks: readonly ChartMark[];
@@ -76,7 +76,7 @@ export default function TrendChart({ label, ...parts }: ChartParts) {
       made.destroy();
     };
   }, [steps, scheme]);
-  // New values, thresholds or marks are drawn on the chart that is there: that takes a fraction of making one.
+  // New values, thresholds or marks update the existing chart, at a fraction of the cost of a new one.
   useEffect(() => {
     chart.current?.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     chart.current?.setData(dataOf(trend));
@@ -84,7 +84,7 @@ export default function TrendChart({ label, ...parts }: ChartParts) {
   return <div ref={place} className={classes['chart']} role="img" aria-label={label} />;
 }
 
-/** Times in seconds, mean, highest, lowest. A gap in what was recorded breaks the line. */
+/** Times in seconds, mean, highest, lowest. A gap in the record breaks the line. */
 function dataOf({ buckets }: TrendView): uPlot.AlignedData {
   const columns: [number[], (number | null)[], (number | null)[], (number | null)[]] = [[], [], [], []];
   const timed = buckets.map((bucket) => ({ ...bucket, unix: Date.parse(bucket.t) / 1000 }));
@@ -138,7 +138,7 @@ function optionsFor(drawn: Drawn): uPlot.Options {
     padding: [null, lastTimePx, null, null],
     cursor: { drag: { x: true, y: false, setScale: false } },
     scales: {
-      // The whole span, so that a time without values shows as one.
+      // The whole span, so that a time without values is visible.
       x: { time: true, range: () => rangeOf(parts().trend) },
       y: { range: (_, least, most) => axisRange([least, most, ...parts().lines.map(({ value: at }) => at)]) },
     },
@@ -173,7 +173,7 @@ function optionsFor(drawn: Drawn): uPlot.Options {
   };
 }
 
-/** The click at the end of a drag picks nothing. */
+/** The click at the end of a drag selects nothing. */
 function pickAt(chart: uPlot, event: MouseEvent, onPick: ChartParts['onPick']): void {
   if (chart.select.width >= dragPxMin) return;
   onPick(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'));
@@ -203,7 +203,7 @@ function drawLines({ ctx, bbox, valToPos }: uPlot, lines: readonly ChartLine[], 
 
 const markPx = 5;
 
-/** Triangles at the lower edge: filled where a run failed or was skipped. */
+/** Triangles at the lower edge: filled if a run failed or was skipped. */
 function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartMark[], color: string, isDark: boolean): void {
   const size = markPx * devicePixelRatio;
   const bottom = bbox.top + bbox.height;

@@ -1,4 +1,4 @@
-/** The trend of a point: a range or a span that was zoomed to, the thresholds of its rules, and where their decisions changed. */
+/** The trend of a point: a preset range or a zoomed span, the thresholds of its rules, and changes of their decisions. */
 import { Button, SegmentedControl, TextInput } from '@mantine/core';
 import { useCallback, useMemo, useState } from 'react';
 import { nowMs } from '../clock.ts';
@@ -72,20 +72,20 @@ export function TrendPanel({ point }: { point: PointEntry }) {
   );
 }
 
-/** Half of what is shown earlier, on whole seconds. */
+/** Half a span earlier, on whole seconds. */
 function movedEarlier({ from, to }: TimeSpan): TimeSpan {
   const step = Math.ceil((to - from) / 2);
   return { from: from - step, to: to - step };
 }
 
-/** Half of what is shown later, and not into the future, where nothing is recorded. */
+/** Half a span later, but not into the future. */
 function movedLater({ from, to }: TimeSpan): TimeSpan {
   const wide = to - from;
   const end = Math.min(to + Math.ceil(wide / 2), Math.ceil(nowMs() / 1000));
   return { from: end - wide, to: end };
 }
 
-/** The newer half: what dragging does, by keyboard. */
+/** The newer half: zooming by keyboard. */
 function newerHalf({ from, to }: TimeSpan): TimeSpan {
   return { from: Math.min(to - 1, Math.floor((from + to) / 2)), to };
 }
@@ -95,7 +95,7 @@ interface HeadParts {
   readonly zoomed: boolean;
   readonly onRange: (range: Range) => void;
   readonly onZoomOut: () => void;
-  /** To another span than the one that is shown; null while none is. */
+  /** Another span; null if it would be the same. */
   readonly onMove: ((move: (shown: TimeSpan) => TimeSpan) => void) | null;
 }
 
@@ -143,7 +143,7 @@ interface MarksParts {
   readonly onInstant: (unix: number | null) => void;
 }
 
-/** How many decisions are marked and since when, and the instant as a field. */
+/** The number of marked decisions and their start, and the instant as a field. */
 function MarksLine({ marks, completeFrom, onInstant }: MarksParts) {
   return (
     <div className={classes['row']}>
@@ -174,7 +174,7 @@ function useRulesOf(point: PointEntry): { rules: ReadonlyMap<number, string>; li
   }, [data, point.unit]);
 }
 
-/** One line a value, whatever number of rules compare with it. */
+/** One line per value, whatever the number of rules with it. */
 function linesOf(readers: PointRules['readers'], unit: string): ChartLine[] {
   const labels = new Map<number, Set<string>>();
   for (const { name, enabled, thresholds } of readers) {
@@ -194,7 +194,7 @@ function markOf({ started_at: at, outcome }: { readonly started_at: string; read
   };
 }
 
-/** Of a time in the browser's zone; null while it is not complete. */
+/** From a local time; null while it is incomplete. */
 function unixOf(local: string): number | null {
   const ms = msOfLocal(local);
   return ms === null ? null : ms / 1000;

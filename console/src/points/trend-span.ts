@@ -1,4 +1,4 @@
-/** Spans of time that trends are asked for: on whole buckets, and these on whole minutes where they are that wide. */
+/** Time spans of trend requests: on whole buckets, and on whole minutes if buckets are that wide. */
 
 /** A span of time in seconds since the epoch. */
 export interface TimeSpan {
@@ -12,7 +12,7 @@ export function spanOf({ from, to }: { readonly from: string; readonly to: strin
 }
 
 /**
- * At most so many whole buckets, up to the end of the span: rollups are exact then, and no row is read beside them. Less than one
+ * At most `count` whole buckets, up to the end of the span: rollups are then exact, and no rows are read. Less than one
  * bucket at the beginning may be left out.
  */
 export function wholeBuckets({ from, to }: TimeSpan, most: number): TimeSpan & { readonly buckets: number } {

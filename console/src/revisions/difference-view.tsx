@@ -81,7 +81,7 @@ function changesOf({ settings, nodes, wires }: ContentDifference, catalogue: Con
   ];
 }
 
-/** A trigger in words and tests by their names; of what does not fit the site any more, the document. */
+/** A trigger in words and tests by their names; for an invalid one, the document. */
 function settingText(field: string, value: unknown, catalogue: ConsoleCatalogue | null): string | null {
   if (field === 'trigger_config' && catalogue !== null && isFields(value)) {
     const trigger = parseTrigger(value, catalogue);
@@ -96,7 +96,7 @@ function named({ id, label }: { readonly id: string; readonly label: string | nu
   return label === null ? id : `“${label}”`;
 }
 
-/** `data` and `config` are the format's, not the reader's. */
+/** `data` and `config` belong to the format and are not shown. */
 function shortPath(path: string): string {
   const parts = path.slice(1).split('/');
   return parts.filter((part) => part !== 'data' && part !== 'config').join(' · ');

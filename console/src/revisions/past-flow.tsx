@@ -1,4 +1,4 @@
-/** The flow of a past run as it was in the revision that ran: read-only, with the run drawn on it and on nothing else. */
+/** The flow of a past run in its own revision: read-only, with only that run drawn on it. */
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
@@ -16,7 +16,7 @@ import { t } from '../strings/index.ts';
 interface PastFlowParts {
   readonly ruleId: number;
   readonly revision: number;
-  /** The stage, which draws the draft that it finds. */
+  /** Provides the draft that the canvas draws. */
   readonly children: ReactNode;
 }
 
@@ -52,7 +52,7 @@ function Past({ rule, children }: { rule: StoredRule; children: ReactNode }) {
   );
 }
 
-/** A draft that nobody works on. */
+/** A draft that is not edited. */
 function unchanging(rule: StoredRule): DraftStore {
   const content = contentOf(rule);
   const state = {

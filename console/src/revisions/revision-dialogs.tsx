@@ -1,4 +1,4 @@
-/** Restoring a revision and copying a rule, each behind a dialog that says what will happen. */
+/** Restoring a revision and copying a rule, each with a dialog that explains the effect. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import type { UseMutationResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';

@@ -34,7 +34,7 @@ export function useDifference(ruleId: number, from: number, to: number) {
   });
 }
 
-/** An empty reason is none. */
+/** An empty reason is omitted. */
 const reasonOf = (text: string) => (text.trim() === '' ? {} : { reason: text.trim() });
 
 export function useRestore(ruleId: number, newest: number, done: (revision: number) => void) {

@@ -1,4 +1,4 @@
-/** The revisions of a rule, also of a deleted one: author, time and meaning of each change, and the way back. */
+/** The revisions of a rule, also of a deleted one: author, time and meaning of each change, and restore. */
 import { Button, Group, Skeleton, Text, Title } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -129,7 +129,7 @@ interface ChosenParts {
   readonly ruleId: number;
   readonly chosen: RevisionView;
   readonly newest: RevisionView;
-  /** The revision that the chosen one changed; undefined where it is not there. */
+  /** The revision before the chosen one; undefined if it is not loaded. */
   readonly before: RevisionView | undefined;
   readonly isDeleted: boolean;
 }

@@ -1,4 +1,4 @@
-/** A new rule: a name, and on to the canvas. */
+/** Creates a rule with a name, and opens its canvas. */
 import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';

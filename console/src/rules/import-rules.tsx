@@ -17,7 +17,7 @@ import { ruleListWords } from '../strings/rule-list.ts';
 import { type FileRule, readRuleFile } from './rule-file.ts';
 
 const words = ruleListWords.importDialog;
-/** Names that are listed before the import; the others are counted. */
+/** Number of names listed before the import; the number of others is shown. */
 const namesMax = 20;
 const tooManyRequests = 429;
 const waitMs = 1000;
@@ -172,7 +172,7 @@ async function importOne({ name, description, ...content }: FileRule, stopped: (
   }
 }
 
-/** A long file needs more changes than the service takes in a minute: waits, and goes on. */
+/** A long file needs more changes than the service accepts per minute: waits, and continues. */
 async function patiently<T>(work: () => Promise<T>, stopped: () => boolean): Promise<T> {
   for (;;) {
     try {

@@ -5,7 +5,7 @@ import { later } from '../parts/later.tsx';
 import { t } from '../strings/index.ts';
 import type { AskedAction, RuleAction } from './rule-dialog.tsx';
 
-// Fetched when something is asked for: a page that only shows does without.
+// Loaded on demand: a page that only shows rules does not need it.
 const RuleDialog = later(async () => (await import('./rule-dialog.tsx')).RuleDialog);
 
 type Ask = (action: RuleAction, rule: AskedAction['rule'], after?: () => void) => void;
@@ -29,7 +29,7 @@ export function RuleActions({ children }: { children: ReactNode }) {
   );
 }
 
-/** The step between disabled and live, as an entry of a menu; none for a rule that is live. */
+/** The step between disabled and live, as a menu entry; none for a live rule. */
 export function ShadowItem({
   rule,
 }: {

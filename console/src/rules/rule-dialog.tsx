@@ -1,6 +1,6 @@
 /**
- * The dialog of an action on a rule: it says in plain words what will happen. Its confirmation is the confirmation that the service
- * asks for, in the header and in the body.
+ * The dialog of an action on a rule: it explains the effect in plain words. Its confirmation is the confirmation that the service
+ * requires, in the header and in the body.
  */
 import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -48,7 +48,7 @@ const buttons = {
   delete: words.confirmDelete,
 };
 
-/** Does it; the returned text says what was done. */
+/** Performs the action; returns the message of success. */
 async function perform({ action, rule }: AskedAction): Promise<string> {
   const input = { params: { id: String(rule.id) }, confirmed: true };
   const said = (text: string, audit: string | null): string =>
