@@ -115,7 +115,7 @@ describe('[alarms §3] states of an alarm', () => {
     expect([again.acknowledgedBy, again.firstOut, again.count]).toEqual([null, false, 2]);
   });
 
-  test('a shelved alarm comes back at its time, neither a millisecond before nor counted again', () => {
+  test('a shelved alarm is unshelved at its time, not a millisecond earlier, and is not counted again', () => {
     const active = observed(normalAlarm(facts), { holds: true, nowMs: 1, othersActive: false });
     const away = shelved(active, 100);
     const before = observed(away, { holds: true, nowMs: 99, othersActive: false });

@@ -38,7 +38,7 @@ describe('[alarms §2.1] thresholds and delays', () => {
     expect(seenNow({ raw: true, sinceMs: 0, holds: true }, false, 100, 1).holds).toBe(false);
   });
 
-  test('what was not usable changes nothing', () => {
+  test('an unusable value changes nothing', () => {
     const held = { raw: true, sinceMs: 7, holds: true };
     expect(seenNow(held, null, 100, 1000)).toBe(held);
   });

@@ -139,7 +139,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBe('normal');
   });
 
-  test('what was active before a restart is not raised again, and one that ended meanwhile clears', async () => {
+  test('an alarm that was active before a restart is not raised again, and one that has ended since clears', async () => {
     await look({ sample: level(95) });
     await look({}, 2000);
     await keeper.stop();
@@ -293,7 +293,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBeUndefined();
   });
 
-  test('shelved for a time and back; what is normal or unknown cannot be acknowledged', async () => {
+  test('shelved for a time and back; a normal or unknown alarm cannot be acknowledged', async () => {
     await look({ grants: [override] });
     await keeper.shelve('override-active', clock.wallMs() + 5000, ada, 'planned work');
     await look({}, 4999);

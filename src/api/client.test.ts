@@ -80,7 +80,7 @@ describe('[platform §3] a call by its descriptor', () => {
     });
   });
 
-  test('a command that nobody confirmed is sent unconfirmed, and refused with both particulars', async () => {
+  test('an unconfirmed command is sent unconfirmed, and refused with both particulars', async () => {
     const { calls, client } = await serving(automation.enable, () => ({}));
     const error = await failureOf(client.call(automation.enable, { params: { id: '3' } }));
     expect([error.code, error.status, error.retryable]).toEqual(['confirmation-required', 428, false]);
@@ -161,7 +161,7 @@ describe('[platform §2.1] every failure is one typed error', () => {
     expect(error.message).toBe('the engine starts');
   });
 
-  test('nobody listening is unreachable, and may be tried again', async () => {
+  test('a closed port is unreachable, and retryable', async () => {
     const base = await saying(200, '');
     raw?.close();
     const client = createClient({ baseUrl: base, token: () => null });
@@ -198,7 +198,7 @@ describe('[platform §2.1] every failure is one typed error', () => {
     expect((await failureOf(client.call(automation.list))).code).toBe('unexpected-answer');
   });
 
-  test('a proxy without our envelope is retryable when it says that nobody is behind it', async () => {
+  test('a proxy without our envelope is retryable if it reports an unreachable backend', async () => {
     const client = createClient({ baseUrl: await saying(502, 'Bad Gateway'), token: () => null });
     const error = await failureOf(client.call(automation.list));
     expect([error.code, error.status, error.retryable]).toEqual(['unexpected-answer', 502, true]);

@@ -79,7 +79,7 @@ describe.each(engines)('the full check on %s', (engine) => {
     expect(await checked(of)).toMatchObject([{ origin: 'setpoint/test/tenant-1/project-1/events', sequence }]);
   });
 
-  test('[audit §7] accuses nobody of what was recorded and signed while it looks', async () => {
+  test('[audit §7] events recorded and signed during the check are not reported', async () => {
     const access = { ...owner, log: 'access' } as const;
     await fillTrail(trail, 700);
     await fillTrail(trail, 3, 'access');

@@ -106,7 +106,7 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect([await close(), await closedThrough()]).toEqual([0, 10_002]);
   });
 
-  test('of this process are left to it while it runs, and what it has concluded is not read again', async () => {
+  test('those of this process stay open while it runs, and concluded ones are not read again', async () => {
     const clock = { ...simulatedClock(trail.clock.wallMs()), soon: systemClock.soon };
     await log.append(auditEntry());
     const records = new OpenRecords({ ...trail, clock, log: silentLog, scope: testScope, sharedForMs: null });

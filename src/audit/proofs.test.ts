@@ -187,7 +187,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     expect(originOf('p', { log: 'events', tenantId: 'a b', projectId: 'c+d/é' })).toBe('p/a%20b/c%2Bd%2F%C3%A9/events');
   });
 
-  test('[audit §9.1] retention removes events, never hashes: what is left keeps its proofs', async () => {
+  test('[audit §9.1] retention removes events, never hashes: remaining events keep their proofs', async () => {
     await fillTrail(trail, 300);
     await trail.run(`UPDATE audit_chain SET closed_through = 0`);
     const { checkpointer, proofs } = testSigner(trail, { key });
@@ -318,7 +318,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
       .toMatchObject([{ origin, reason: expect.stringContaining('saw another history') }]);
   });
 
-  test('[audit §9.2] a tree that does not extend what was signed is not signed', async () => {
+  test('[audit §9.2] a tree that does not extend the last signed one is not signed', async () => {
     await fillTrail(trail, 600);
     const { checkpointer, breaks, proofs } = testSigner(trail, { key });
     await checkpointer.cover(owner);

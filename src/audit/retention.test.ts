@@ -94,7 +94,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     expect(await range()).toEqual([1, 20, null, []]);
   });
 
-  test('removes what is too old and not a moment younger; the rest verifies, and the mark is an event', async () => {
+  test('removes exactly the expired events; the rest verifies, and the mark is an event', async () => {
     await tenADay(5);
     trail.clock.setWall(begin + 4 * dayMs);
     expect(await sweep(3)).toBe(10);
@@ -240,7 +240,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     expect(await range()).toEqual([11, 31, null, []]);
   });
 
-  test('a mark that nobody believed signed, or that is not recorded, allows nothing', async () => {
+  test('a mark without a trusted signature, or that is not recorded, allows nothing', async () => {
     await tenADay(3);
     trail.clock.setWall(begin + 3 * dayMs);
     key = testAuditKey();

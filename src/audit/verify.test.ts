@@ -87,7 +87,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     return verifier.finish();
   };
 
-  test('a log that nobody touched verifies; events without an anchor are reported', async () => {
+  test('an unmodified log verifies; events without an anchor are reported', async () => {
     await fillTrail(trail, 30);
     const anchor = await checkpoint(20);
     const report = await verify({ anchor, checkpoints: await checkpoint() });
@@ -272,7 +272,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect((await verify({ anchor: 'no json' })).problems).toHaveLength(2);
   });
 
-  test('a line of an export is one line for every reader, whatever a subject is called', async () => {
+  test('a line of an export is one line for every reader, with any subject name', async () => {
     const log = createAuditLog({ ...trail, scope: testScope });
     const name = 'a\u2028b\u2029c\u0085d\r\n';
     await log.append(auditEntry({ subject: { kind: 'user', subjectId: name }, details: { name } }));
@@ -285,7 +285,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect(report).toMatchObject({ problems: [], chains: [{ last: 1, details: 1, broken: null }] });
   });
 
-  test('an export begins with how to check it; nobody vouches for a log that was never signed', async () => {
+  test('an export begins with instructions for verification; a log that was never signed has no key', async () => {
     await fillTrail(trail, 3);
     let first = '';
     await exported({}, (lines) => {

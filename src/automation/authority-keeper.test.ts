@@ -232,7 +232,7 @@ describe('[points §7.1] an override', () => {
     expect(bench.device).toBe(42);
   });
 
-  test('replaces the one before it, and a release touches only what it held', async () => {
+  test('replaces the previous one, and a release affects only its own grant', async () => {
     const bench = new Bench();
     await bench.limit(null, 50, 60);
     const first = await bench.override(90, 60);
@@ -341,7 +341,7 @@ describe('[points §7.2] limits', () => {
     expect([bench.device, bench.bounds]).toEqual([49, [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]]);
   });
 
-  test('so does one that finds the actuator at its safe value, or at a value that only the device knows', async () => {
+  test('also if the actuator is at its safe value, or at a value that only the device knows', async () => {
     const guarded = new Bench({ facts: { holdMaxMs: 60_000, safeValue: 90 } });
     guarded.cycle([{ rule: 7, priority: 1, value: 20 }]);
     guarded.safeWrites++;

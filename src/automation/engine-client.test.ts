@@ -165,7 +165,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(JSON.stringify(run)).toContain('30');
   });
 
-  test('[points §1.3] an engine starts again although what was done between failed', async () => {
+  test('[points §1.3] an engine restarts even if the work in between failed', async () => {
     stored = [rule(1)];
     await client.open();
     const renewed = client.renew(async () => {
@@ -394,7 +394,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await outcomeOf()).toBe('no_action');
   });
 
-  test('so are those that it could not be told at first, as the rules could not be read', async () => {
+  test('also those that it missed at first, because the rules could not be read', async () => {
     client = make(true);
     stored = [rule(1, { enabled: false })];
     await client.standBy();

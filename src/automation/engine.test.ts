@@ -200,7 +200,7 @@ function setup(options: Setup = {}) {
 }
 
 describe('[rules §6.2] cycles', () => {
-  test('a tick runs what is due, in priority order, ties by id, each once', () => {
+  test('a tick runs the due rules, in priority order, ties by id, each once', () => {
     const { clock, engine, load, records, set } = setup();
     set(0, 20);
     load(rule(1), rule(2, { priority: 9 }), rule(3, { priority: 9 }), rule(4, { enabled: false, priority: 99 }));
@@ -463,7 +463,7 @@ describe('manual execution', () => {
     expect((await inTime).outcome).toBe('acted');
   });
 
-  test('[rules §6.3] a disk that hangs makes no refusal of what was carried out: the answer waits for it until the deadline only', async () => {
+  test('[rules §6.3] a hanging disk does not turn a completed order into a refusal: the answer waits for it until the deadline only', async () => {
     const { clock, engine, load, order, set, world } = setup();
     set(0, 20);
     world.diskHangs = true;
@@ -712,7 +712,7 @@ describe('[rules §6.3] a cooldown that begins is stored', () => {
     expect(after({ cooldown_ms: 60_000 })).toBe(1);
   });
 
-  test('with the run that began it: what is recorded then has the cooldown in it, and changes with each run that acts', () => {
+  test('with the run that started it: the stored state includes the cooldown, and changes with each run that acts', () => {
     const { clock, engine, set, load, urgentStates } = setup();
     set(0, 20);
     const trigger = '{"type":"interval","interval_ms":100}';

@@ -322,7 +322,7 @@ describe('[rules §8] live stream', () => {
     expect(stranger.closed?.code).toBe(4001);
   });
 
-  test('[identity §9] a session that is suspended reads nothing: its stream ends, and a new one is told to try again', async () => {
+  test('[identity §9] a suspended session reads nothing: its stream ends, and a new one is refused as retryable', async () => {
     const { clock, stream, sessions, complaints } = setup();
     const away = new Fault('provider-unavailable', 'away');
     sessions.set('cookie', { mayRead: true, expiresAtMs: null });

@@ -13,7 +13,7 @@ function setup() {
   return { stored, parameters: parametersInForce(() => tankSite, inFile, { all: async () => new Map(stored) }) };
 }
 
-test('what is stored does not count without its parameter, outside a new range, or where it is the value of the file', () => {
+test('a stored value is ignored without its parameter, outside a new range, or if equal to the value of the file', () => {
   const stored = new Map([
     ['gone', 1],
     ['limit', 101],
@@ -39,7 +39,7 @@ test('stored values are read again over those of the file as it was last applied
   expect(parameters.current()).toEqual(edited);
 });
 
-test('those that nobody takes are not in force; equal ones leave the catalogue as it is', async () => {
+test('rejected values are not in force; equal ones do not change the catalogue', async () => {
   const { stored, parameters } = setup();
   const catalogue = parameters.catalogue();
   await parameters.renew(async () => undefined);

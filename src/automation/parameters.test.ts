@@ -53,7 +53,7 @@ describe('[points §9] parameters', () => {
     expect(stored.size).toBe(0);
   });
 
-  test('of two changes at once none undoes the other, and each tells what it changed', async () => {
+  test('two concurrent changes do not undo each other, and each reports its own change', async () => {
     const { taken, storing, call, update, parameters } = setup();
     let release = (): void => undefined;
     storing.push(() => new Promise((resolve) => (release = resolve)));

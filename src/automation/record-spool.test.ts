@@ -28,7 +28,7 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
     await places.remove();
   });
 
-  test('is stored once, with what it was; an execution whose commit was not answered is there already', async () => {
+  test('is stored once, unchanged; an execution whose commit was not acknowledged is already stored', async () => {
     const spool = recordSpool(places.folder);
     const store = createRunStore(database);
     await store.append({ rows: [row(1)], states: [], gone: [], claims: [], segments: [] });
@@ -39,7 +39,7 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
     expect(readdirSync(join(places.folder, 'spool'))).toEqual([]);
   });
 
-  test('an execution is stored whatever its text holds', async () => {
+  test('an execution is stored with any text', async () => {
     const spool = recordSpool(places.folder);
     const odd = { ...row(2), record: '"a\0b"' };
     await spool.keep([row(1), odd]);

@@ -169,7 +169,7 @@ describe('[rules §4.5] warning: a rule subscribed to a point that it writes', (
 });
 
 describe('stored rows', () => {
-  test('what was stored is read back; a stub, a damaged text and a flow with an unknown point have no topology', () => {
+  test('a stored topology is read back; a stub, a damaged text and a flow with an unknown point have none', () => {
     const text = deriveColumns({ flow_json: flow }, catalogue).flow?.nodes_json ?? '';
     expect([...(topologyOf(text, catalogue)?.nodes.keys() ?? [])]).toEqual(['start', 'in', 'a', 'end']);
     expect([
@@ -180,7 +180,7 @@ describe('stored rows', () => {
     ]).toEqual([null, null, null, null]);
   });
 
-  test('a trigger that does not check any more is none', () => {
+  test('a trigger that is no longer valid is null', () => {
     expect(triggerOf(JSON.stringify(interval), catalogue)).toEqual(interval);
     expect([null, '', '{', '{"type":"cron"}'].map((text) => triggerOf(text, catalogue))).toEqual(Array(4).fill(null));
   });

@@ -155,7 +155,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     expect(answers.flatMap((answer) => warningsOf(answer) ?? [])).toContain(shared('act'));
   });
 
-  test('PUT: of an enabled rule, by what it writes now; a disabled rule disturbs nobody', async () => {
+  test('PUT: warnings of an enabled rule follow its new writes; a disabled rule causes none', async () => {
     const first = await create(writing(write(1)));
     const second = await create(writing(write(2)));
     await call('enable', first, {});
@@ -216,7 +216,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     ]);
   });
 
-  test('[rules §2.3] a name has 1 to 128 characters, whatever their width', async () => {
+  test('[rules §2.3] a name has 1 to 128 characters, independent of their width', async () => {
     const { id } = dataOf(await call('create', undefined, { name: ` ${'🔋'.repeat(128)} ` }));
     for (const name of ['🔋'.repeat(129), 'x'.repeat(129), '  ']) {
       await expect(call('create', undefined, { name })).rejects.toMatchObject({ code: 'invalid-input' });
@@ -225,7 +225,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     await call('update', id, { name: 'x'.repeat(128) });
   });
 
-  test('[rules §9] a rule imported beside the service cannot be executed before the next reload, and says so', async () => {
+  test('[rules §9] a rule imported by another process cannot be executed before the next reload, and the error says so', async () => {
     const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create(
       { name: 'imported' },
       testAct,

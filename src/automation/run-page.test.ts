@@ -74,7 +74,7 @@ test('[rules §2.6] of one outcome, alone and together with changes', async () =
   expect(await turns(decisions, { outcome: 'failed' })).toEqual([[], null]);
 });
 
-test('[rules §2.6] a page of changes looks through 1000 runs, and names where the next one begins', async () => {
+test('[rules §2.6] a page of changes scans 1000 runs, and names the start of the next one', async () => {
   expect(scannedRunsMax).toBe(1000);
   const quiet = (runs: number) => ['acted', ...Array.from({ length: runs - 1 }, () => 'no_action')];
   expect(await turns(quiet(1000))).toEqual([[1, 0], null]);

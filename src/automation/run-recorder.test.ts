@@ -151,7 +151,7 @@ describe('[rules §7.5] recorder', () => {
     ]);
   });
 
-  test('what is urgent is stored without a wait, or as soon as what is being stored has ended; a failure is tried again in time', async () => {
+  test('urgent rows are stored at once, or after the current store; a failure is retried in time', async () => {
     const { recorder, transactions, faults, pass } = setup();
     recorder.record(runOf(1, 1), false);
     recorder.hurry();
@@ -189,7 +189,7 @@ describe('[rules §7.5] recorder', () => {
     expect(await recorder.settled(1)).toBe(true);
   });
 
-  test('a store that fails says so, loses nothing and is tried again', async () => {
+  test('a failing store is logged, loses nothing and is retried', async () => {
     const { recorder, transactions, states, faults, pass } = setup();
     states.set(1, 's');
     faults.failing = true;

@@ -49,7 +49,7 @@ describe('runs that wait to be stored together', () => {
     expect(large.dueIn(0)).toBe(0);
   });
 
-  test('what a store refused comes back before the others; what is beyond the limit is dropped, the oldest first', () => {
+  test('rows that a store refused go before the others; beyond the limit the oldest are dropped', () => {
     const runs = new WaitingRuns({ ...limits, record_queue: 3 }, 0);
     runs.push(row(1, 1), 0);
     runs.push(row(2, 2), 0);

@@ -77,7 +77,7 @@ describe('[rules §10.5] backtests', () => {
     expect(newest.notes).toContain('newest-recorded-runs');
   });
 
-  test('one ends when nobody waits for it any more, and makes room', async () => {
+  test('a backtest whose caller cancelled ends and frees its slot', async () => {
     const backtests = new Backtests(systemClock);
     const caller = new AbortController();
     const long = backtests.run(job(100), caller.signal);

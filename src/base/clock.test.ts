@@ -47,7 +47,7 @@ describe('[platform §1.4] the system’s clock', () => {
     expect(ran.toSorted()).toEqual(['soon', 'timer']);
   });
 
-  test('a timer never fires before its time, whatever its fraction of a millisecond', async () => {
+  test('a timer never fires early, for any fraction of a millisecond', async () => {
     const early: string[] = [];
     const fired = Array.from({ length: 200 }, (_, number) => {
       const delayMs = 0.1 + number * 0.137;
@@ -154,7 +154,7 @@ describe('a bounded wait', () => {
     expect(clock.pendingCount()).toBe(0);
   });
 
-  test('ends when the time is over, whatever the work does', async () => {
+  test('ends at the deadline, whatever the work does', async () => {
     const clock = simulatedClock();
     let over = false;
     const waiting = withTimeout(clock, 1000, new Promise(() => undefined)).then(() => {

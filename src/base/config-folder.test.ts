@@ -17,7 +17,7 @@ describe('files of one kind in a folder of the config dir', () => {
     return `${shown}=${text}`;
   };
 
-  test('are read in the order of their names; without the folder there are none', () => {
+  test('are read in the order of their names; a missing folder is empty', () => {
     expect(readConfigFolder(folder, wanted, read)).toEqual([]);
     mkdirSync(folder);
     for (const [file, text] of Object.entries({ 'b.txt': '2', 'a.txt': '1', 'c.md': '3' }))
@@ -25,7 +25,7 @@ describe('files of one kind in a folder of the config dir', () => {
     expect(readConfigFolder(folder, wanted, read)).toEqual(['kinds/a.txt=1', 'kinds/b.txt=2']);
   });
 
-  test('every fault is named, and what is not a file says how to continue', () => {
+  test('every error is listed, and an entry that is not a file says what to do', () => {
     mkdirSync(join(folder, 'a.txt'), { recursive: true });
     writeFileSync(join(folder, 'b.txt'), 'bad');
     expect(() => readConfigFolder(folder, wanted, read)).toThrow(
@@ -33,7 +33,7 @@ describe('files of one kind in a folder of the config dir', () => {
     );
   });
 
-  test('a folder that is a file is a fault too; an error of ours is none', () => {
+  test('a folder that is a file is an error too; a bug is not', () => {
     writeFileSync(folder, '');
     expect(() => readConfigFolder(folder, wanted, read)).toThrow('kinds:1: cannot be read (ENOTDIR)');
     rmSync(folder);

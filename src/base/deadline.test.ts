@@ -13,7 +13,7 @@ test('a deadline aborts at its moment, with a TimeoutError', () => {
   expect([signal.aborted, timeIsUp(signal)]).toEqual([true, true]);
 });
 
-test('one that is further away than a timer can wait aborts at its moment too', () => {
+test('one beyond the maximum of a timer also aborts at its time', () => {
   const clock = simulatedClock();
   const { signal } = deadline(clock, 400 * dayMs);
   clock.advance(400 * dayMs - 1);
@@ -40,7 +40,7 @@ test('the outer signal ends it, with its own reason; cancelled, nothing does', (
   expect(deadline(clock, 100, outer.signal).signal.aborted).toBe(true);
 });
 
-test('work that goes on is not waited for', async () => {
+test('work that continues is not awaited', async () => {
   const clock = simulatedClock();
   const { signal } = deadline(clock, 100);
   const waiting = untilAborted(new Promise(() => undefined), signal);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { JsonError, jsonDepthMaximum, parseJson } from './json.ts';
 
 describe('strict JSON', () => {
-  test('whatever JSON.stringify writes is read back as it was', () => {
+  test('any output of JSON.stringify is read back unchanged', () => {
     const document = fc.jsonValue({ stringUnit: 'binary' }).filter((value) => !hasRefused(value));
     fc.assert(
       fc.property(document, fc.constantFrom(undefined, 2), (value, indent) => {

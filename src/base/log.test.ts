@@ -30,7 +30,7 @@ describe('[platform §4.2] structured logs', () => {
     for (const { time } of lines) expect(Math.abs(Number(time) - Date.now())).toBeLessThan(60_000);
   });
 
-  test('what is long or has line ends stays one line; an error shows its stack and its cause', () => {
+  test('a long or multi-line text stays one line; an error shows its stack and its cause', () => {
     const { lines } = logged(`
       const log = createLog('info');
       log.info('a\\nb\\u2028c', { text: 'x\\r\\ny'.repeat(1000) });
@@ -86,7 +86,7 @@ describe('[platform §4.2] structured logs', () => {
     expect(lines).toHaveLength(4);
   });
 
-  test('lines of several threads do not mix, and the last one is there when the process ends at once', () => {
+  test('lines of several threads do not mix, and the last one is written even if the process ends at once', () => {
     const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
     const { lines } = logged(`
       import { Worker } from 'node:worker_threads';

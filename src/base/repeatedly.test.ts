@@ -68,7 +68,7 @@ describe('a task that is done again and again', () => {
     expect(told).toHaveLength(3);
   });
 
-  test('a refusal is expected, such as that of storage that is away: it is not told', async () => {
+  test('an expected refusal, such as that of unavailable storage, is not logged as an error', async () => {
     const { told, round } = setup();
     await round(new Fault('storage-unavailable', 'away'));
     expect(told).toEqual([]);

@@ -61,7 +61,7 @@ describe('calls', () => {
     expect(refused).toBe(1);
   });
 
-  test('answers find their calls in whatever order they come', async () => {
+  test('answers find their calls in any order', async () => {
     const { caller } = twins();
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 5 }), { maxLength: 20 }), async (waits) => {
@@ -110,7 +110,7 @@ describe('the deadline', () => {
     expect(refused).toMatchObject({ code: 'engine-unavailable', retryable: true });
   });
 
-  test('an answer that comes too late, or twice, is nobody’s', async () => {
+  test('a late or duplicate answer is ignored', async () => {
     const { caller, clock, far } = twins();
     const late = caller.call('never', null);
     clock.advance(deadlineMs);
@@ -142,7 +142,7 @@ describe('the end of a thread', () => {
 });
 
 describe('events', () => {
-  test('reach every listener in order, and are not taken for answers; what is not of the protocol is ignored', async () => {
+  test('reach every listener in order, and are not taken for answers; other messages are ignored', async () => {
     const { caller, far, near } = twins();
     const heard: [string, unknown][] = [];
     caller.onEvent((event) => heard.push(['first', event]));

@@ -58,7 +58,7 @@ describe('[identity §4] delete --force only skips the question', () => {
     expect(result.error === '').toBe(exitCode === 0);
   });
 
-  test('with both, nobody is asked', async () => {
+  test('with both there is no prompt', async () => {
     const calls: unknown[] = [];
     const result = await run(['rules', 'delete', '1', '--confirmed', '--force'], {
       bound: deleting(calls),
@@ -69,7 +69,7 @@ describe('[identity §4] delete --force only skips the question', () => {
   });
 });
 
-describe('[platform §7] what is shown', () => {
+describe('[platform §7] output', () => {
   const page = {
     list: [
       { id: 7, name: 'A\u001b]0;x\u0007B', key: null, enabled: true, mode: 'live', description: null },
@@ -234,7 +234,7 @@ describe('[platform §7] what is shown', () => {
     for (const length of [3, 500]) await expect(saying('x'.repeat(length))).rejects.toThrow('not used');
   });
 
-  test('an error that is nobody’s is not swallowed', async () => {
+  test('an unexpected error is not swallowed', async () => {
     await expect(run(['token', '--role', 'Admin', '--subject', 'x'])).rejects.toThrow('not used');
   });
 });

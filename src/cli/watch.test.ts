@@ -43,7 +43,7 @@ async function watching(isTerminal: boolean, fails: (question: number) => boolea
   return result;
 }
 
-describe('[platform §7] a service that is away while it is watched', () => {
+describe('[platform §7] a service that is unavailable during a watch', () => {
   test('into a pipe: ends after so many failures in a row, with the failure itself', async () => {
     const { end, questions, error } = await watching(false, () => true, 20);
     expect(questions).toBe(failuresMax);

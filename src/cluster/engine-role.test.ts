@@ -143,7 +143,7 @@ test('a file of the site that cannot be read leaves the parameters as they are, 
   expect(warnings).toContain('cannot reload parameters; keeping the previous values');
 });
 
-test('[points §9] the leader applies a stored value that nobody told it of', async () => {
+test('[points §9] the leader applies a stored value whose notification was lost', async () => {
   start(async () => site.parameters);
   await expect.poll(() => recorded, patience).toEqual([1]);
   await stored.put('limit', 25);
@@ -171,7 +171,7 @@ test('[points §1.3] the leader applies a changed site, without a change of cont
   expect([role.controls(), await epoch(), (await role.engine.status())?.running]).toEqual([true, 1, true]);
 });
 
-test('what is measured is recorded although the engine did not run at once', async () => {
+test('readings are recorded although the engine did not start at once', async () => {
   let ended = false;
   const renew = (): void => {
     if (ended) return;

@@ -162,7 +162,7 @@ describe('the engine of a leader', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('messages that are none leave it as it is', async () => {
+  test('invalid messages change nothing', async () => {
     for (const message of [null, 3, {}, { tag: 'event' }, { tag: 'event', event: { type: 'other' } }, { tag: 'reply' }])
       deliver({ sender: 'other', message });
     await settle();
@@ -215,7 +215,7 @@ describe('the engine of a leader', () => {
     expect(starts).toBe(0);
   });
 
-  test('[points §9] told of a changed parameter, the leader reads its value itself; a change in progress does not wait for itself at a takeover', async () => {
+  test('[points §9] notified of a changed parameter, the leader reads its value itself; a change in progress does not wait for itself at a takeover', async () => {
     const changing = parameters.renew((inForce) => seat.takeStored(inForce));
     await settle();
     expect([announced, sent.splice(0)]).toMatchObject([

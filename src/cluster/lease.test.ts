@@ -127,7 +127,7 @@ describe('the lease of the engine', () => {
     expect(only.terms).toMatchObject([{ epoch: 1, lostMs: null }]);
   });
 
-  test('when the connections of all end at once, the holder has its lock again: nobody takes it while the lease lasts', async () => {
+  test('when all connections are lost at once, the leader gets its lock back: no other process takes it while the lease lasts', async () => {
     // Long enough for a busy machine to connect again.
     const engine_lease_ms = 1500;
     const holder = contend({ ...place, limits: { ...place.limits, engine_lease_ms, engine_renew_ms: 250 } });
@@ -219,7 +219,7 @@ describe('the lease of the engine', () => {
     await run('COMMIT');
   });
 
-  test("a database whose clock jumps shortens nobody's wait", async () => {
+  test('a jump of the database clock shortens no wait', async () => {
     const { gate, cutOff } = await pairWithGate();
     const standby = await standingBy();
     gate.shut();
@@ -232,7 +232,7 @@ describe('the lease of the engine', () => {
     expect((standby.terms[0]?.fromMs ?? 0) - (last?.untilMs ?? 0)).toBeGreaterThanOrEqual(graceMs - 1);
   });
 
-  test('what is written as of an older epoch leaves the states alone', async () => {
+  test('writes with an older epoch do not change the states', async () => {
     const { createRunReader, createRunStore } = await import('../automation/store/run-store.ts');
     const first = contend();
     await leading(first);

@@ -55,7 +55,7 @@ test('a message is for one process, also by the name that it takes for a while; 
   expect(a.mail).toHaveLength(1);
 });
 
-test('news reach all who listen, the one that tells them too, and what none of them knows reaches nobody', async () => {
+test('broadcasts reach all listeners, including the sender; unknown ones reach nobody', async () => {
   const all = [open('a'), open('b'), open('c')];
   await listening(all);
   for (const { news } of all) news.length = 0;

@@ -108,7 +108,7 @@ test('only the leader records: nothing before its lease, nothing after it', asyn
   expect(await recording.counts()).toMatchObject({ recorded: 3 });
 });
 
-test('a lease that has ended stops the recording by itself, before anybody says so', async () => {
+test('an expired lease stops the recording by itself, before any notification', async () => {
   const { memory, recording, lead, reading } = rig();
   await lead(1);
   reading(1);
@@ -130,7 +130,7 @@ test('what a stop in order finds is stored; nothing is kept', async () => {
   expect(kept()).toEqual([]);
 });
 
-test('the database is away: readings wait, are kept at the end of control and stored when it answers, once', async () => {
+test('the database is unavailable: readings wait, are spooled at the end of control and stored once when it answers', async () => {
   const { clock, recording, lead, lose, reading, said, state } = rig({ flush_interval_ms: 60_000 });
   state.place = away();
   await lead(1);
@@ -163,7 +163,7 @@ test('queue_rows: the file of an outage holds as many, the oldest are dropped an
   await recording.stop(true);
 });
 
-test('an answer that was lost: what is tried again is there once', async () => {
+test('a lost answer: repeated rows are stored once', async () => {
   const { recording, lead, lose, reading, clock } = rig({ flush_interval_ms: 60_000 });
   await lead(1);
   reading(1);
@@ -178,7 +178,7 @@ test('an answer that was lost: what is tried again is there once', async () => {
   await recording.stop(true);
 });
 
-test('a former epoch writes nothing; what it read while it controlled is kept', async () => {
+test('a former epoch writes nothing; its readings are spooled', async () => {
   const { recording, lead, reading, said } = rig({ flush_interval_ms: 60_000 });
   await lead(1);
   reading(1);

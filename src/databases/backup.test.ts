@@ -94,7 +94,7 @@ describe('[platform §4.4] a backup', () => {
     ]);
   });
 
-  test('taken while another connection writes: what was committed before is in it, what was not is not', () => {
+  test('taken while another connection writes: it has exactly the commits before it', () => {
     const writer = new DatabaseSync(join(dataDir, 'busy.sqlite'));
     writer.exec(
       'PRAGMA journal_mode = WAL; CREATE TABLE t (n); INSERT INTO t VALUES (1); BEGIN; INSERT INTO t VALUES (2)',
@@ -164,7 +164,7 @@ describe('[platform §4.4] a backup', () => {
     expect(readdirSync(base).toSorted()).toEqual(['copy', 'data', 'new']);
   });
 
-  test('restores into a folder that is there without replacing it: a mounted volume cannot be', () => {
+  test('restores into an existing folder without replacing it, because a mounted volume cannot be replaced', () => {
     backUp(order());
     const place = join(base, 'new');
     mkdirSync(place);

@@ -71,7 +71,7 @@ describe('a site that moves', () => {
     await runtime.close();
   };
 
-  test('every row is there, the chain verifies and continues, ids are not given again', async () => {
+  test('every row is copied, the chain verifies and continues, ids are not reused', async () => {
     await fill();
     const moved = await moveToPostgres(trail.folder, place, () => undefined);
     expect(moved).toMatchObject({
@@ -208,7 +208,7 @@ describe('a site that moves', () => {
     expect(await moveToPostgres(trail.folder, hasty, () => undefined)).toMatchObject({ rules: 2, sample: 1 });
   });
 
-  test('a commit whose answer was lost is not told as a failure: it may be there, and is not made twice', async () => {
+  test('a commit with a lost answer is not reported as a failure: it may have succeeded, and is not repeated', async () => {
     await fill();
     const { gate, url, close } = await startGate(Number(new URL(place.url).port), place.url);
     const progress = (text: string): void => {

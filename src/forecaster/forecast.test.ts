@@ -95,7 +95,7 @@ describe('the part that a fit is made from', () => {
     expect(fittingPart(plantSample(30, 24)).startMs).toBe(whole.startMs + dayMs);
   });
 
-  test('it is whole days that end at a midnight, and knows nothing of the horizon', () => {
+  test('covers whole days that end at a midnight, and uses nothing of the horizon', () => {
     const part = fittingPart(plantSample(30, 9));
     expect(part.count % perDay).toBe(0);
     expect((part.startMs + (part.count - 1) * cadenceMs) % dayMs).toBe(0);

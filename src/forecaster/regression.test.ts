@@ -77,7 +77,7 @@ describe('nights in a regression', () => {
 });
 
 describe('a month ahead', () => {
-  test('follows the light, is never below nothing for what is dark, and does not fall with the level', () => {
+  test('follows the light, is never below 0 in the dark, and does not fall with the level', () => {
     const ground = plant(0, 0, 30 * perDay);
     const { count, horizon } = ground.sample;
     const fit = fitRegression(groundOf(fittingPart(ground.sample)));

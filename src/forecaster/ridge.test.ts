@@ -54,7 +54,7 @@ describe('symmetric systems', () => {
 });
 
 describe('normal equations', () => {
-  test('of each fold and slot they are the sums over its rows, whatever their number', () => {
+  test('of each fold and slot they are the sums over its rows, for any number of rows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 1e6 }), (count, seed) => {
         const columns = [noise(count, seed), noise(count, seed + 1)];

@@ -138,7 +138,7 @@ describe('the forest', () => {
     return near.quantiles(byTarget);
   };
 
-  test('[data-processing §6.2] quantiles never fall as the probability rises, and stay inside what was seen', () => {
+  test('[data-processing §6.2] quantiles never decrease, and stay inside the training range', () => {
     for (let row = 0; row < count; row += 3) {
       const quantiles = quantilesOf(row);
       for (let level = 1; level < levels.length; level++)

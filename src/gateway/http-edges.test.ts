@@ -169,7 +169,7 @@ describe('[platform §2.2] correlation', () => {
 });
 
 describe('[platform §2.3] security headers', () => {
-  test('no CORS, whatever the origin', async () => {
+  test('no CORS headers for any origin', async () => {
     await start();
     for (const line of ['GET /open HTTP/1.1', 'OPTIONS /change HTTP/1.1']) {
       const preflight = ['access-control-request-method: POST', 'access-control-request-headers: authorization'];

@@ -227,7 +227,7 @@ describe('[identity §1] an identity provider through JWKS', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('a provider that never answers: nobody, within jwks_timeout_ms', async () => {
+  test('a provider that never answers: unauthenticated, within jwks_timeout_ms', async () => {
     answer = () => undefined;
     const began = performance.now();
     await unchecked(identity({ jwks_timeout_ms: 100 }), await signed(ed('d')));
@@ -235,14 +235,14 @@ describe('[identity §1] an identity provider through JWKS', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('a provider that is not there: nobody', async () => {
+  test('an unreachable provider: unauthenticated', async () => {
     const of = identity();
     provider.close();
     await unchecked(of, await signed(ed('d')));
     expect(warnings).toHaveLength(1);
   });
 
-  test('a provider that is away is not asked again for `provider_retry_ms`, at its edge', async () => {
+  test('an unreachable provider is not asked again for `provider_retry_ms`, at its edge', async () => {
     const key = ed('d');
     keys = [jwk(key)];
     const of = identity({ provider_retry_ms: 2000 });
@@ -256,7 +256,7 @@ describe('[identity §1] an identity provider through JWKS', () => {
     expect([asked, warnings.length]).toEqual([2, 2]);
   });
 
-  test('while the provider is away, its keys remain valid for `provider_grace_ms` behind their age, at its edge', async () => {
+  test('while the provider is unreachable, its keys remain valid for `provider_grace_ms` beyond their age, at its edge', async () => {
     const [key, other] = [ed('d'), ed('other')];
     keys = [jwk(key)];
     const withGrace = identity({ jwks_max_age_ms: 0, provider_grace_ms: 60_000, provider_retry_ms: 1000 });

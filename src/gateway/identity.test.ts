@@ -59,7 +59,7 @@ describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
     });
   });
 
-  test('the secret has at least 32 bytes, and what is counted are bytes', () => {
+  test('the secret has at least 32 bytes, counted as bytes', () => {
     expect(() => identityConfig({ SVC_JWT_SECRET: 'x'.repeat(31) })).toThrow(/SVC_JWT_SECRET.*32 bytes/);
     expect(identityConfig({ SVC_JWT_SECRET: 'x'.repeat(32) }).jwt.kind).toBe('secret');
     expect(identityConfig({ SVC_JWT_SECRET: 'é'.repeat(16) }).jwt.kind).toBe('secret');
@@ -215,7 +215,7 @@ describe('[identity §1] Authorization: Bearer', () => {
       expect(await identity.authenticate(header)).toBeNull();
   });
 
-  test('malformed tokens are nobody', async () => {
+  test('malformed tokens are unauthenticated', async () => {
     const identity = withSecret();
     const [head = '', body = '', signature = ''] = (await hs256(good)).split('.');
     for (const token of [
@@ -237,7 +237,7 @@ describe('[identity §1] Authorization: Bearer', () => {
       expect(await accepted(identity, token)).toBe(false);
   });
 
-  test('whatever the header says, the answer is a subject or nobody, never an exception', async () => {
+  test('for any header the result is a subject or null, never an exception', async () => {
     const identity = withSecret({
       SVC_CLOUD_API_BEARER_TOKEN: 'an opaque token of more than 32 characters',
       SVC_CLOUD_API_TENANT_ID: 't',

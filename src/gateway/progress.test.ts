@@ -48,7 +48,7 @@ describe('[rules §10.1] progress', () => {
     expect(isWanted).toBe(false);
   });
 
-  test('what is refused before the first line has its status, and after it its envelope in the last line', async () => {
+  test('a refusal before the first line has its status; after it, its envelope is the last line', async () => {
     await started(async () => {
       throw new Fault('backtest-busy', 'two are running');
     });

@@ -31,7 +31,7 @@ describe('refusals', () => {
     expect(records.at(-1)).toEqual({ kind: 'a', many: null });
   });
 
-  test('[audit §6] what was counted is recorded before the service stops', async () => {
+  test('[audit §6] counted refusals are recorded before the service stops', async () => {
     const { records, tally, add } = tallyOf({ refusals_recorded_per_minute: 1 });
     for (let count = 0; count < 3; count++) await add('a');
     await tally.flush();

@@ -29,7 +29,7 @@ test('[identity §1] a signature is verified once, and again after verified_toke
   expect(verified).toEqual(['a', 'a']);
 });
 
-test('[identity §1] a token that has ended is verified again, whatever is remembered: the library says that it has', async () => {
+test('[identity §1] an expired token is verified again despite the cache, and the library reports its expiry', async () => {
   const { clock, verified, verify, exp } = rig(10);
   await verify('a');
   clock.advance((exp + 5) * 1000 - clock.wallMs() - 1);

@@ -77,7 +77,7 @@ describe('[data-processing §4.2] a missing or inaccessible store makes only tha
     expect((await read()).rows).toBe(15);
   });
 
-  test('[data-processing §4.2] a store that is moved away and comes back', async () => {
+  test('[data-processing §4.2] a store that is moved away and restored', async () => {
     await historian.append(minutes(15));
     expect((await read()).rows).toBe(15);
     const away = join(folder, 'away');

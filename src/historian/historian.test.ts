@@ -126,7 +126,7 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
     await snapshot.close();
   });
 
-  test('[points §6.2] what is deleted is gone from rows and rollups alike, and rows behind it no longer speak of it', async () => {
+  test('[points §6.2] deleted rows are removed from rows and rollups, and later rows no longer represent them', async () => {
     // Ten hours: more than one portion. Each tenth row stands for the ten seconds since the one before.
     const rows = Array.from({ length: 3600 }, (_, index) => {
       const atMs = (index + 1) * 10_000;
@@ -193,7 +193,7 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
     expect([...(await read(whole)).cells]).toEqual([1]);
   });
 
-  test('what is there already is left out, whatever its ingestion time; another value of that instant is not', async () => {
+  test('a stored row is skipped, whatever its ingestion time; another value at that time is stored', async () => {
     const given = [row(minuteMs, 1), row(2 * minuteMs, null), row(3 * minuteMs, 3)];
     await historian.append(given, { once: true });
     const again = given.map((each) => ({ ...each, ingestedMs: each.ingestedMs + 60_000 }));
@@ -252,7 +252,7 @@ describe.each(historyEngines)('[points §6.2] Data cut, on %s', (engine) => {
     expect(portions.flat().map(({ value }) => value)).toEqual(wanted.map(({ value }) => value));
   });
 
-  test('[points §6.2] what was known at a past moment is the same later, whatever came in between', async () => {
+  test('[points §6.2] data known at a past moment does not change later', async () => {
     const arrival = fc.record({
       slot: fc.integer({ min: 0, max: 90 }),
       fine: fc.constantFrom(0, 0, 1, 29_999),
@@ -290,7 +290,7 @@ describe.each(historyEngines)('[points §6.2] Data cut, on %s', (engine) => {
 describe.each(historyEngines)('[points §6.3] retention, on %s', (engine) => {
   rig(engine);
 
-  test('windows over what is left are right, and nothing tells of what is gone', async () => {
+  test('windows over the remaining rows are correct, and contain nothing of deleted ones', async () => {
     await historian.append(minutes(60));
     expect(await historian.prune(baseMs + 20 * minuteMs, 1000)).toBe(15);
     const asked = { asOfMs: baseMs + 4 * quarterMs, steps: 4 };

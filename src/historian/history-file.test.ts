@@ -225,7 +225,7 @@ describe.each(engines)('[points §6.2] History import: the store, on %s', (engin
     expect(checked.lastMs).toBe(parseTimestamp('2026-07-11T10:46:00Z'));
   });
 
-  test('[points §6.2] --once: what is there already is left out', async () => {
+  test('[points §6.2] --once: stored rows are skipped', async () => {
     await imported('time,value\n2026-07-11T10:45:00Z,1\n', nowMs);
     const { report, rows } = await imported(
       'time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2\n',
@@ -236,13 +236,13 @@ describe.each(engines)('[points §6.2] History import: the store, on %s', (engin
     expect(rows.map(({ value }) => value)).toEqual([1, 2]);
   });
 
-  test('[points §6.2] --ingested-at-event-time: each row looks as if it had been recorded at its time', async () => {
+  test('[points §6.2] --ingested-at-event-time: each row appears as recorded at its time', async () => {
     const { rows } = await imported('time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2\n', 'event-time');
     for (const row of rows) expect(row.ingestedMs).toBe(row.eventMs);
     expect(rows).toHaveLength(2);
   });
 
-  test('what is exported as CSV is imported again as it was', async () => {
+  test('a CSV export can be imported unchanged', async () => {
     const row = fc.record({
       second: fc.integer({ min: 0, max: 86_400_000 - 1 }),
       value: fc.double({ noNaN: true, noDefaultInfinity: true }),

@@ -49,7 +49,7 @@ function createObserver(of: readonly RecordedPoint[]) {
 const shown = (rows: ReturnType<ReturnType<typeof createObserver>['look']>) =>
   rows.map((row) => [row.eventMs - wallMs, row.value, row.quality]);
 
-describe('[points §6.1] what is recorded', () => {
+describe('[points §6.1] recorded rows', () => {
   test('[points §6.1] only measurement points with record: true', () => {
     const point = { index: 0, instance: 1, id: 1, maxAgeMs: 1000 };
     const site = [

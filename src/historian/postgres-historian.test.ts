@@ -106,7 +106,7 @@ describe('partitions', () => {
     expect((await read(borderMs, 1)).rows).toBe(1);
   });
 
-  test('[points §6.3] a snapshot goes on seeing a partition that is to be dropped; its edge is pruned meanwhile', async () => {
+  test('[points §6.3] a snapshot still sees a partition that is about to be dropped; in the meantime rows at its edge are deleted', async () => {
     await historian.append(minutesBefore(borderMs, 15));
     const snapshot = await historian.snapshot();
     const asked = { series, asOfMs: borderMs, cadenceMs: quarterMs, steps: 1, aggregation: 'sum' } as const;
@@ -185,7 +185,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
     expect((await read(borderMs, 1, own.historian)).rows).toBe(0);
   });
 
-  test('[points §6.3] a snapshot goes on seeing a chunk that is to be dropped; its rows are pruned and chunks are made meanwhile', async () => {
+  test('[points §6.3] a snapshot still sees a chunk that is about to be dropped; in the meantime its rows are deleted and new chunks are created', async () => {
     await own.historian.append(minutesBefore(borderMs, 15));
     const snapshot = await own.historian.snapshot();
     const asked = { series, asOfMs: borderMs, cadenceMs: quarterMs, steps: 1, aggregation: 'sum' } as const;
@@ -251,7 +251,7 @@ test('[data-processing §4.2] a window of more rows than one answer holds is the
 });
 
 describe('writers', () => {
-  test('two of them at once: every row is there, rows of one instant are numbered', async () => {
+  test('two concurrent writers: every row is stored, rows with one event time are numbered', async () => {
     const other = openHistorian(place, testHistoryLimits);
     onTestFinished(() => other.close());
     const turn = async (store: Historian, value: number): Promise<void> => {
@@ -264,7 +264,7 @@ describe('writers', () => {
     expect([answer.rows, answer.firstDuplicateMs]).toEqual([160, borderMs]);
   });
 
-  test('docs several-machines: what is written with an older epoch is undone', async () => {
+  test('docs several-machines: writes with an older epoch are rolled back', async () => {
     const runtime = openRuntimeDatabase(place);
     await runtime.ready();
     await runtime.close();
@@ -281,7 +281,7 @@ describe('writers', () => {
     expect(await exportedRows(historian, { series })).toHaveLength(1);
   });
 
-  test('lock_wait_ms: a partition that is being read is not waited for, and nobody waits behind it', async () => {
+  test('lock_wait_ms: retention does not wait for a partition that is being read, and does not block others', async () => {
     await historian.append(minutesBefore(borderMs, 15));
     const server = connectPostgres(place, 'site');
     const reader = await server.connect();
@@ -295,7 +295,7 @@ describe('writers', () => {
   });
 });
 
-test('[data-processing §4.2] a server that goes away makes calls fail, and a later one recovers', async () => {
+test('[data-processing §4.2] an unavailable server makes calls fail, and a later call recovers', async () => {
   const server = await makePostgres();
   await server.start();
   onTestFinished(() => server.stop());

@@ -38,7 +38,7 @@ describe.each(historyEngines)('readings on %s', (engine) => {
     return [...newest.values()];
   };
 
-  test('whatever was stored, and whatever is asked for', async () => {
+  test('for any stored rows and any request', async () => {
     const stored = fc.record({
       second: fc.integer({ min: 0, max: 12 }),
       value: fc.option(fc.integer({ min: -5, max: 5 })),

@@ -168,7 +168,7 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     expect(await values()).toEqual([1, 2]);
   });
 
-  test('[points §6.1] ingestion is when a row is stored: before that moment nobody could have known it', async () => {
+  test('[points §6.1] the ingestion time is the time of storage: before it the row was not visible', async () => {
     const { clock, pass, publish, recorder } = await rig({ flush_interval_ms: 10_000 });
     const beganMs = clock.wallMs();
     publish(1);

@@ -54,7 +54,7 @@ const blocks = fc.oneof(
   rows(fc.float({ noNaN: true, noDefaultInfinity: true })),
 );
 
-test('every row comes back as it was', () => {
+test('every row is read back unchanged', () => {
   fc.assert(
     fc.property(blocks, (given) => {
       const block = new RowBlock(packRows(given, afterMs), afterMs);

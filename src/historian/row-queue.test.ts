@@ -139,7 +139,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     expect([...stored.values()].map(({ ingestedMs }) => ingestedMs)).toEqual([storedMs]);
   });
 
-  test('a read that gives up waiting goes on without; what it missed counts as known from the moment it is stored', async () => {
+  test('a read that times out continues without pending rows; their ingestion time is then the time of storage', async () => {
     const { clock, start, row, stored } = rig();
     const queue = start();
     queue.add([row(1)]);
@@ -204,7 +204,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     expect(said.filter((text) => text === 'cannot write the history journal')).toHaveLength(1);
   });
 
-  test('whatever fails and ends in between, each row is stored, and those of a series in their order', async () => {
+  test('despite failures and restarts, each row is stored, and rows of a series in order', async () => {
     const step = fc.oneof(
       {
         weight: 4,

@@ -139,7 +139,7 @@ describe.each(historyEngines)('[data-processing §4.2] History reads on %s', (en
     expect((await read({ range: { integer: true } })).outOfRangeRows).toBe(1);
   });
 
-  test('[data-processing §4.2] only what was ingested by the data cut is read', async () => {
+  test('[data-processing §4.2] only rows ingested by the data cut are read', async () => {
     await historian.append([row('10:50:00', 1), row('10:55:00', 2, { ingestedMs: at('12:00:00') })]);
     expect((await read({ aggregation: 'sum', knownAtMs: at('11:59:59.999') })).cells[0]).toBe(1);
     expect((await read({ aggregation: 'sum', knownAtMs: at('12:00:00') })).cells[0]).toBe(3);

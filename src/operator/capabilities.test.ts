@@ -34,7 +34,7 @@ async function asked(
   return answer.data.segments.map(({ from, to }) => [Date.parse(from), to === null ? null : Date.parse(to)]);
 }
 
-test('[points §7.3] what the engine has not stored yet replaces what is stored of the same time', async () => {
+test('[points §7.3] segments that the engine has not stored yet replace stored ones of the same time', async () => {
   const newest = [
     { fromMs: 20, toMs: 30, owner, value: 1, contenders: [] },
     { fromMs: 30, toMs: null, owner, value: 1, contenders: [] },

@@ -15,7 +15,7 @@ const counts = { sent: 1, failed: 2, dropped: 3, read: 4, unread: 5 };
 const traffic = [{ ...counts, lastReadMs: 8500 }];
 const error = (index: number, atMs: number) => ({ index, code: 'refused' as const, message: `at ${atMs}`, atMs });
 
-test('[points §8.5] the newest reading, the newest error with its point, and what the device layer knows', () => {
+test('[points §8.5] the newest reading, the newest error with its point, and the counters of the device layer', () => {
   const states = [{ id: 'derived', state: 'refusing' as const }];
   const errors = [error(1, 500), error(3, 800), error(0, 700)];
   expect(channelEntries(tankSite, sample, { states, traffic, errors })).toEqual([
@@ -39,7 +39,7 @@ test('[points §8.5] the newest reading, the newest error with its point, and wh
   ]);
 });
 
-test('[points §8.5] a standby knows the state from the sample, and no counters', () => {
+test('[points §8.5] a standby has the state from the sample, and no counters', () => {
   const nothing = { states: [], traffic: [], errors: [] };
   const [entry] = channelEntries(tankSite, sample, nothing);
   expect(entry).toMatchObject({ state: 'online', traffic: null, last_error: null });

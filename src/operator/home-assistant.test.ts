@@ -30,7 +30,7 @@ const sample: TableSample = {
 };
 
 describe('[points §3.5] Home Assistant', () => {
-  test('each point and rule is a sensor of its instance, with unit and class, and is there when Setpoint is', () => {
+  test('each point and rule is a sensor of its instance, with unit and class, and available while Setpoint is', () => {
     const messages = discoveryMessages(site, rules);
     const config = (object: string): unknown =>
       JSON.parse(messages.get(`homeassistant/sensor/setpoint_plant_1/${object}/config`) ?? 'null');

@@ -92,7 +92,7 @@ describe('[points §8.3] live values', () => {
     expect(second).toHaveLength(2);
   });
 
-  test('a reader without room gets the newest value when it has room again; an engine that is away is asked again', async () => {
+  test('a slow reader gets the newest value when it can accept it; an unavailable engine is asked again', async () => {
     const { clock, state, engine, feed, settle } = setup();
     const taken: unknown[] = [];
     let hasRoom = false;

@@ -15,7 +15,7 @@ const nested = (levels: number): unknown => {
 };
 
 describe('untrusted values', () => {
-  test('contracts what was plain JSON comes back equal and frozen', () => {
+  test('contracts plain JSON values are returned equal and frozen', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         // A text that JSON carries as a member of prototypes is refused, and -0 is kept.
@@ -67,14 +67,14 @@ describe('untrusted values', () => {
     expect(decodeAnything(nested(platformLimits.value_depth_max + 1))).toBeNull();
   });
 
-  test('contracts 200 000 nodes are read, one more is not, also when the length only says so', () => {
+  test('contracts 200 000 nodes are read, one more is refused, even if only the length claims it', () => {
     const nodes = (count: number) => decodeAnything(Array.from({ length: count - 1 }, () => 0));
     expect(nodes(platformLimits.value_nodes_max)).not.toBeNull();
     expect(nodes(platformLimits.value_nodes_max + 1)).toBeNull();
     expect(decodeAnything(Object.assign([], { length: 2 ** 32 - 1 }))).toBeNull();
   });
 
-  test('contracts own members are what can be read as data, of whatever value', () => {
+  test('contracts for any value, only own members that are data are read', () => {
     expect(ownMembers({ a: 1, b: 2 }, ['a', 'c'])).toEqual({ a: 1 });
     expect(ownMembers(Object.create({ a: 1 }), ['a'])).toEqual({});
     expect(

@@ -131,7 +131,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     expect(writer.last(0)?.result).toBe('expired');
   });
 
-  test('drop empties a slot and counts what was in it', () => {
+  test('drop empties a slot and counts its command', () => {
     const { submit, taker } = slots();
     submit(0, 1);
     taker.drop(0);

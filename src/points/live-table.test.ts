@@ -151,7 +151,7 @@ describe('[points §5] the ring of changes', () => {
     expect(drained().seen).toEqual([]);
   });
 
-  test('[rules §3.2] +0 and -0 are equal; NaN after a value is a change, NaN after NaN is none', () => {
+  test('[rules §3.2] +0 and -0 are equal; NaN after a value is a change, NaN after NaN is not', () => {
     const { put, drained } = table(1);
     put(0, 0);
     put(0, -0);
@@ -194,7 +194,7 @@ describe('[points §5] the ring of changes', () => {
     expect(rings() - start).toBe(1);
   });
 
-  test('a full ring loses changes and says so: the reader samples instead', () => {
+  test('a full ring drops changes and reports it: the reader samples instead', () => {
     const { put, drained } = table(1);
     for (let value = 1; value <= ringSize; value++) put(0, value);
     const full = drained();
@@ -219,7 +219,7 @@ describe('[points §5] the ring of changes', () => {
     expect([over.seen.length, over.lost]).toEqual([ringSize, true]);
   });
 
-  test('whatever is published: table and announcements agree with a naive model', () => {
+  test('for any publications, table and announcements agree with a naive model', () => {
     const reading = fc.record({
       index: fc.nat({ max: 2 }),
       value: fc.oneof(fc.constantFrom(0, -0, 1, 2), fc.constant(Number.NaN)),

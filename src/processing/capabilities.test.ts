@@ -19,7 +19,7 @@ import type { Processor } from './processor/processor.ts';
 describe.each(engines)('[data-processing §5.1] a process call, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
-  test('returns DerivedData; its two records tell what was asked and what came out', async () => {
+  test('returns DerivedData; its two records contain the request and the outcome', async () => {
     const site = await start();
     const response = await site.process();
     expect([response.status, response.headers.get('x-svc-audit')]).toEqual([200, 'recorded']);

@@ -21,7 +21,7 @@ const approved: GatewayChanges['edits'] = {
 describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
-  test('an accepted record that cannot be written: 503, nothing read, nobody asked', async () => {
+  test('an accepted record that cannot be written: 503, nothing is read, no processor is called', async () => {
     const site = await start();
     site.gateway.failAudit(() => true);
     const response = await site.process();

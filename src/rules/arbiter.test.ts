@@ -33,7 +33,7 @@ function restarted(before: Arbiter, point: PointFacts, nowMs: number, downMs: nu
 }
 
 describe('[rules §6.2] arbitration state survives a restart', () => {
-  test('a priority hold goes on for the rest of its time, against lower priorities only', () => {
+  test('a priority hold continues for the rest of its time, against lower priorities only', () => {
     const before = createArbiter();
     begin(before, 1000);
     before.claim(held, 7, 100, written);

@@ -104,7 +104,7 @@ describe('[rules §1.5] classes of changes', () => {
     });
   });
 
-  test('a condition is an expression; what it decides about is named', () => {
+  test('a changed condition is an expression, reported with its branch', () => {
     const after = rule([{ name: 'high', when: 'x > 3' }, two[1] ?? { name: '', when: '' }]);
     expect(change(after)).toEqual({
       ...nothing,

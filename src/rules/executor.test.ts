@@ -201,7 +201,7 @@ describe('[rules §7.3] range, step and register of a write', () => {
   const free = { min: undefined, max: undefined, step: undefined, register: undefined };
   const whole = { scale: 0.1, offset: 0, whole: true, low: 0, high: 65_535 };
 
-  test('without bounds the nearest multiple of the step, half away from zero', () => {
+  test('without bounds: the nearest multiple of the step, half away from zero', () => {
     const to = (step: number | undefined, value: number) => settled(value, { ...free, step });
     expect([to(0.1, 0.30000001), to(0.1, -0.25), to(5, 7), to(undefined, 1.23)]).toEqual([0.3, -0.3, 5, 1.23]);
     expect(Object.is(to(0.1, -0.01), 0)).toBe(true);
@@ -213,7 +213,7 @@ describe('[rules §7.3] range, step and register of a write', () => {
     expect(settled(6.5, { ...free, min: 6, max: 7, step: 5 })).toBeNull();
   });
 
-  test('a register holds what it can: nearest raw value, never beyond its type or the range', () => {
+  test('with a register: the nearest raw value, never beyond its type or the range', () => {
     expect(settled(12.34, { ...free, register: whole })).toBeCloseTo(12.3, 12);
     expect(settled(0.3, { ...free, step: 0.1, register: whole })).toBe(0.3);
     expect(settled(10.04, { ...free, max: 10.04, register: whole })).toBe(10);
@@ -224,7 +224,7 @@ describe('[rules §7.3] range, step and register of a write', () => {
     expect(settled(1e39, { ...free, register: single })).toBeNull();
   });
 
-  test('what is written lies in the range, within half a step and a raw unit of what was meant, and is written again as it is', () => {
+  test('a written value lies in the range, within half a step and a raw unit of the requested one, and is stable when written again', () => {
     const bound = fc.integer({ min: -1000, max: 1000 });
     fc.assert(
       fc.property(
@@ -279,7 +279,7 @@ describe('[rules §7.1] skipped: every missing input of the run is named', () =>
     expect(missing(compiled(chain), [null, null])).toEqual(['a', 'b']);
   });
 
-  test('not of branches: which one would be taken, nobody knows', () => {
+  test('not of branches, because the taken one is unknown', () => {
     const rule = compiled([
       reads('in', { a: 1 }, ['d']),
       editorNode('d', 'decision', {

@@ -28,7 +28,7 @@ const warning = (code: string, path: string, node: string) => ({
 });
 
 describe('[rules §4.5] warnings: stored, and said', () => {
-  test('an unreachable node, with what it leads to', () => {
+  test('an unreachable node and its successors', () => {
     const flow = flowDocument('in', [inputNode(['end']), action('lost', ['next']), action('next')]);
     const { warnings, topology } = accepted(flow);
     expect(warnings).toEqual([
@@ -147,7 +147,7 @@ function* everyRun(topology: Topology): Generator<ReadonlySet<string>> {
 }
 
 describe('[rules §4.4] a variable is declared on every path to its use', () => {
-  test('what is accepted has its variable in every run, whatever the decisions say', () => {
+  test('an accepted flow has its variables in every run, for any decisions', () => {
     let acceptedUses = 0;
     let refusedUses = 0;
     fc.assert(

@@ -23,7 +23,7 @@ describe('the nearest name', () => {
     expect(nearestName('sco', ['zzz', ...far, 'soc'])).toBeUndefined();
   });
 
-  test('the distance is none between equal words, the same both ways, and at most the longer word', () => {
+  test('the distance is 0 between equal words, symmetric, and at most the length of the longer word', () => {
     const word = fc.string({ maxLength: 12 });
     fc.assert(
       fc.property(word, word, (one, other) => {

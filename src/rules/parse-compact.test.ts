@@ -47,7 +47,7 @@ describe('[rules §4.7] accepted', () => {
     });
   });
 
-  test('in topological order, whatever the order of the members', () => {
+  test('in topological order, independent of the order of the members', () => {
     const turned = Object.fromEntries(Object.entries(nodes()).reverse());
     const parsed = parseTopology({ nodes: turned, start_node: 's' }, catalogue);
     expect(parsed.ok ? [...parsed.topology.nodes.keys()] : parsed.issues).toEqual(['s', 'i', 'd', 'a', 'e']);

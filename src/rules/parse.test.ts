@@ -717,7 +717,7 @@ describe('[rules §4.4] limits, each at its edge', () => {
     for (const beyond of [0, 86_400_001, 1.5]) expectRefusal(aged(beyond), refusal);
   });
 
-  test('1000 issues are listed; what is beyond them is said to be there', () => {
+  test('1000 issues are listed; further ones are counted', () => {
     const strange = (count: number) =>
       withInput(
         editorNode('a', 'action', {
@@ -752,7 +752,7 @@ describe('[rules §4.4] windows are bounded', () => {
     });
   });
 
-  test('what was stored under another limit still loads', () => {
+  test('a rule stored under another limit still loads', () => {
     const wide = parseFlow(averaging(10_000, 10_000, 1), catalogue, { ...flowLimits, windowSamplesMaximum: 30_000 });
     if (!wide.ok) throw new Error('the wider limit was not used');
     const compact = JSON.parse(serialiseTopology(wide.topology));

@@ -194,7 +194,7 @@ describe('[rules §6.1] the event path and the tick path give the same decisions
   });
 });
 
-test('[rules §3.2] a point that is lost between a start and its first tick has a gap, whatever ran before that tick', () => {
+test('[rules §3.2] a point that is lost between a start and its first tick has a gap, even if a rule ran before that tick', () => {
   const rule = scheduled(1, onChange([1, 2], 0, null));
   const stored = {
     last_scheduled: 0,

@@ -67,7 +67,7 @@ function resultOf(run: ReturnType<typeof runOf>, flow = nodes) {
 }
 
 describe('a run as a test', () => {
-  test('[rules §11.3] has the values, the parameters and the moment of the run, and expects what it decided', () => {
+  test('[rules §11.3] has the values, the parameters and the moment of the run, and expects its decision', () => {
     expect(resultOf(runOf(20.1)).made).toEqual({
       name: 'of a run',
       at: '2026-07-05T11:00:00.250Z',
@@ -81,7 +81,7 @@ describe('a run as a test', () => {
     });
   });
 
-  test('[rules §11.3] passes, whatever the value was, and a run without a value too', () => {
+  test('[rules §11.3] passes for any value, and for a run without a value', () => {
     const value = fc.option(fc.double({ noNaN: true, min: -50, max: 80 }), { nil: null });
     fc.assert(
       fc.property(value, (given) => {
@@ -99,7 +99,7 @@ describe('a run as a test', () => {
     expect(result.passed).toBe(true);
   });
 
-  test('[rules §11.3] a name that is declared again hides what was read: it is not given', () => {
+  test('[rules §11.3] a name that is declared again hides the reading: it is omitted', () => {
     const again = [
       editorNode('in', 'input', {
         variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: 1 }],

@@ -80,7 +80,7 @@ describe('[identity §9] a provider in trouble', () => {
     });
   });
 
-  test('it is asked again: one that was away is found when it is back', async () => {
+  test('it is asked again after an outage', async () => {
     let isBack = false;
     const provider = await providerAt((request, response) => {
       if (!isBack) {

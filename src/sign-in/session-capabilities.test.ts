@@ -366,7 +366,7 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     expect(session).toContain('"session":null');
   });
 
-  test('[identity §9] while the provider is away, its session continues for `provider_grace_ms` and is suspended then, at the edge', async () => {
+  test('[identity §9] while the provider is unreachable, its session continues for `provider_grace_ms` and is then suspended, at the edge', async () => {
     const answers: ('away' | 'refused' | number)[] = [];
     let asked = 0;
     const refresh: Refresh = async () => {

@@ -21,7 +21,7 @@ const fault = (alarms: string): string => {
 const point = 'point: { instance: 1, point: 1 }';
 
 describe('[alarms §1] alarms of a site file', () => {
-  test('a threshold with what it leaves open', () => {
+  test('a threshold with its defaults', () => {
     expect(read(`[{ id: high, name: High, ${point}, above: 90, priority: low }]`)).toEqual([
       {
         id: 'high',

@@ -122,7 +122,7 @@ describe('[points §1.3] a changed site file', () => {
     expect(changeOf(running, moved).channels.changed).toEqual(['c1', 'c2']);
   });
 
-  test('what is gone, and sections that are read at a start only, are named; nothing else is said of the file then', () => {
+  test('removed parts, and sections that are read only at a start, are named; nothing else is reported then', () => {
     const running = siteOf(small);
     const { points, channels } = siteOf([{ id: 1, points: [1] }]);
     expect(

@@ -69,7 +69,7 @@ describe('[points §1.1] a site file that grows', () => {
       ).toHaveLength(3);
   });
 
-  test('whatever points are added, each is where its row says', () => {
+  test('any added points are where their rows say', () => {
     const row = fc.record({ instance: fc.integer({ min: 1, max: 4 }), name: fc.string({ minLength: 1 }) });
     fc.assert(
       fc.property(fc.array(row, { maxLength: 12 }), (rows) => {

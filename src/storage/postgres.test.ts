@@ -110,7 +110,7 @@ describe('transactions', () => {
     expect(await waiting.transaction(async () => 'done')).toBe('done');
   });
 
-  test('a process that stops in the middle of one loses the lock and what it wrote', async () => {
+  test('a process that is stopped during a transaction loses the lock and its writes', async () => {
     const [stopped, other] = [await open({ idle_transaction_timeout_ms: 100 }), await open()];
     await sql`CREATE TABLE t (n integer)`.execute(other.query);
     let goOn: (value: unknown) => void = () => undefined;
@@ -228,7 +228,7 @@ describe('values', () => {
   });
 });
 
-test('the audit’s triggers look at their own schema, whatever a session looks at', async () => {
+test('the audit’s triggers use their own schema, whatever the session’s search path', async () => {
   const database = await open();
   await database.query
     .insertInto('audit_chain')

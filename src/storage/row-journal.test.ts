@@ -72,7 +72,7 @@ describe('the journal', () => {
     expect(files()).toEqual([]);
   });
 
-  test('a file goes only when the disk has what was stored of it', () => {
+  test('a file is removed only when its rows are synced', () => {
     const first = opened();
     first.append([row(1), row(2)], 2);
     first.stored(1);
@@ -92,7 +92,7 @@ describe('the journal', () => {
     expect(opened().left()).toEqual([row(3), row(4)]);
   });
 
-  test('whatever a cut leaves of a file, the frames before it are read and nothing else', () => {
+  test('of a truncated file, exactly the complete frames are read', () => {
     const journal = opened();
     const ends = [0];
     for (let number = 1; number <= 4; number++) {

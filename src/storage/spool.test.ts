@@ -54,7 +54,7 @@ describe('spool', () => {
     expect(await spool.store(() => Promise.reject(new Error('nothing is kept')))).toBe(0);
   });
 
-  test('a database that is away leaves the file; of a file that was taken in part, all is taken again', async () => {
+  test('an unavailable database leaves the file; a partly stored file is stored again as a whole', async () => {
     const spool = open({ turn_rows: 2 });
     await spool.keep([1, 2, 3].map(row));
     await spool.keep([row(4)]);
@@ -104,7 +104,7 @@ describe('spool', () => {
     await expect(open().store(refuse)).rejects.toThrow('that cannot be stored (not this one), first in line 1;');
   });
 
-  test('a database that goes away while it is asked for single rows leaves the file as it was', async () => {
+  test('a database that fails while single rows are tried leaves the file unchanged', async () => {
     const spool = open();
     await spool.keep([1, 2, 3].map(row));
     const away = new Fault('storage-unavailable', 'away');
@@ -157,7 +157,7 @@ describe('spool', () => {
 });
 
 describe('a writer that was ended in the middle', () => {
-  test('what it had written is recovered up to its last whole row; drafts that are begun later are left alone', async () => {
+  test('a draft is recovered up to its last complete row; drafts that are started later are not touched', async () => {
     const spool = open({ turn_bytes: 8 });
     await spool.keep([1, 2, 3].map(row));
     const file = only();
@@ -240,7 +240,7 @@ describe('limits of the spool', () => {
     expect(await stored(open({ line_bytes: lineBytes, turn_bytes: 20 }))).toEqual([[1], [2], [3]]);
   });
 
-  test('file_rows, file_bytes: a file ends at either; what was stored of many files is removed, whatever comes after', async () => {
+  test('file_rows, file_bytes: a file ends at either; stored files are removed, whatever comes after', async () => {
     const spool = open({ file_rows: 3, turn_rows: 2 });
     const rows = Array.from({ length: 7 }, (_, n) => ({ n }));
     expect([await spool.keep(rows), await spool.keep(rows, 3), await spool.keep(rows, 6)]).toEqual([3, 6, 7]);
@@ -255,7 +255,7 @@ describe('limits of the spool', () => {
     expect(await open({ file_bytes: 17, turn_rows: 1 }).keep(rows)).toBe(3);
   });
 
-  test('whatever the rows and the limits: what is kept is what is stored', async () => {
+  test('for any rows and limits, all spooled rows are stored', async () => {
     const limit = fc.integer({ min: 1, max: 40 });
     const limits = fc.record({ turn_rows: limit, turn_bytes: limit, file_rows: limit, file_bytes: limit });
     const rowsOf = fc.array(fc.record({ n: fc.integer(), text: fc.string({ unit: 'binary' }) }), { maxLength: 30 });

@@ -58,7 +58,7 @@ describe('a handle', () => {
     expect(pragma(open('normal'), 'synchronous')).toBe(1);
   });
 
-  test('what is not a database, or cannot be one, is named in one line and left as it is', () => {
+  test('an invalid database file is named in one line and not changed', () => {
     writeFileSync(file, 'no database at all, but as long as the header of one: '.repeat(40));
     expect(() => open()).toThrow(/^test\.sqlite cannot be opened: file is not a database$/);
     expect(readdirSync(folder)).toEqual(['test.sqlite']);
@@ -223,7 +223,7 @@ describe('two handles on one file', () => {
     expect(await count()).toBe(3);
   });
 
-  test('what was committed is in the files: a copy of them, as a power cut would leave it, has it', async () => {
+  test('commits are in the files: a copy of them, as after a power loss, has them', async () => {
     const database = query(open());
     await sql`CREATE TABLE t (n INTEGER, s TEXT)`.execute(database);
     await database.insertInto('t').values({ n: 7, s: 'kept' }).execute();

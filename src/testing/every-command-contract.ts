@@ -255,7 +255,7 @@ function windowTests(open: () => Promise<OpenCommand>): void {
 }
 
 function recordTests(open: () => Promise<OpenCommand>): void {
-  test('contracts success is recorded with what was confirmed, once', async () => {
+  test('contracts success is recorded once, with its confirmation', async () => {
     const { run, contract, clock, input, resourceId, audit, events } = await open();
     await run(commandContext(clock, contract), input);
     expect(audit()).toMatchObject([

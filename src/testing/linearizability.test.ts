@@ -40,14 +40,14 @@ describe('what textbooks say', () => {
     expect(kindOf([write(1, 0, 2), read(0, 2, 3)])).toBe('linearizable');
   });
 
-  test('what was never answered may happen late, or never, but not twice', () => {
+  test('a call without an answer may take effect late, or never, but not twice', () => {
     expect(kindOf([write(1, 0, null), read(0, 1, 2), read(1, 50, 51)])).toBe('linearizable');
     expect(kindOf([write(1, 0, null), read(0, 1, 2)])).toBe('linearizable');
     expect(kindOf([write(1, 10, null), read(1, 1, 2)])).toBe('not-linearizable');
     expect(kindOf([write(1, 0, null), read(1, 1, 2), write(2, 3, 4), read(1, 5, 6)])).toBe('not-linearizable');
   });
 
-  test('a write of what is there already can be the one that counts later', () => {
+  test('a write of the present value may be the one that takes effect later', () => {
     expect(kindOf([write(5, 0, 1), write(5, 2, 9), write(6, 3, 4), read(5, 10, 11)])).toBe('linearizable');
   });
 

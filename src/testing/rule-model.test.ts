@@ -128,7 +128,7 @@ describe('histories of a rule that does not', () => {
     );
   });
 
-  test('a read of what was changed before it began', () => {
+  test('a read of a change before it started', () => {
     fc.assert(
       fc.property(steps, fc.nat(), (truth, pick) => {
         const earlier: RuleOutput[] = [];
@@ -164,7 +164,7 @@ describe('histories of a rule that does not', () => {
     expected: revision,
   });
 
-  test('a lost update: both were told that it was done, and one of the two is not there', () => {
+  test('a lost update: both calls succeeded, and one change is missing', () => {
     const verdict = check([
       made,
       at('a', 2, 9, update({ priority: 7 }), { status: 200, revision: 2 }),
@@ -187,7 +187,7 @@ describe('histories of a rule that does not', () => {
     ]);
   });
 
-  test('two successes on one expected revision, and nothing else is told', () => {
+  test('two successes with one expected revision, as the only finding', () => {
     const verdict = check([
       made,
       at('a', 2, 3, update({ priority: 1 }), { status: 200, revision: 2 }),
@@ -222,7 +222,7 @@ describe('histories of a rule that does not', () => {
     expect(check([made, gone, { ...gone, client: 'b', invokedMs: 4, returnedMs: 5 }]).kind).toBe('not-linearizable');
   });
 
-  test('rules are looked at one by one; a creation without an answer explains one that nobody made', () => {
+  test('rules are checked one by one; a creation without an answer explains a rule without a creator', () => {
     const lost: RecordedOperation = { ...made, ruleId: null, output: null, returnedMs: null };
     const seen: RecordedOperation = {
       ...at('b', 4, 5, { kind: 'read' }, { status: 200, revision: 1, document: { ...document, revision: 1 } }),

@@ -45,7 +45,7 @@ describe('signed notes', () => {
     }
   });
 
-  test('[audit §9] keys whose id, length or type does not fit are none', async () => {
+  test('[audit §9] keys with a wrong id, length or type are refused', async () => {
     for (const vkey of [
       peterKey.replace('c74f20a3', 'c74f20a4'),
       'PeterNeumann+cc469956+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TWBADKEY==',
@@ -56,7 +56,7 @@ describe('signed notes', () => {
       expect(await parseVerifier(vkey, nodeCryptography)).toBeNull();
   });
 
-  test('[audit §9] what is not a note is refused', () => {
+  test('[audit §9] invalid notes are refused', () => {
     for (const bad of [
       '',
       text,

@@ -29,7 +29,7 @@ describe.each(engines)('alarms stored in %s', (engine) => {
     await places.remove();
   });
 
-  test('a step sees what is stored; states and changes are kept together, in one order', async () => {
+  test('a step reads the stored state; states and changes are stored together, in one order', async () => {
     const store = createAlarmStore(database);
     expect([await store.all(), await store.lastSequence()]).toEqual([[], 0]);
     await store.put([change('a', 10), change('b', 11), change('a', 12, { count: 2 })]);

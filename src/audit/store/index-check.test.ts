@@ -48,7 +48,7 @@ describe('[audit §7] the indexes of the audit events', () => {
     expect(await found()).toBe(gone);
   });
 
-  test('a sequence that is there twice is found', async () => {
+  test('a duplicate sequence is found', async () => {
     await trail.run(
       'ALTER TABLE audit_event DROP CONSTRAINT audit_event_pkey, DROP CONSTRAINT audit_event_event_id_key',
     );

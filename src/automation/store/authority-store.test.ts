@@ -40,7 +40,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
   const store = (segments: readonly SegmentRow[]): Promise<void> =>
     createRunStore(database).append({ rows: [], states: [], gone: [], claims: [], segments });
 
-  test('a grant comes back as it was stored; the one that it replaces goes in the same transaction', async () => {
+  test('a grant is read back unchanged; the one that it replaces is removed in the same transaction', async () => {
     const authority = createAuthorityStore(database);
     await authority.put(grant('a'), []);
     await authority.put(grant('b'), ['a']);

@@ -55,7 +55,7 @@ test('a rule that is not there is asked for every time', async () => {
   expect(asked).toEqual([7, 7]);
 });
 
-test('nothing is kept where changes cannot be told', async () => {
+test('without change detection nothing is cached', async () => {
   const { asked, state, get } = database(new Map([[1, row(1)]]));
   state.version = null;
   await get(1);
@@ -90,7 +90,7 @@ test('a slow read that ends after a change is not kept', async () => {
   expect(await kept.get(1, async () => ({ ...row(1), revision: 2 }))).toMatchObject({ revision: 2 });
 });
 
-test('what was asked for longest ago goes first at the bound, and a row that fills it alone stays out', async () => {
+test('at the limit the least recently used entry is removed, and a row that exceeds the limit alone is not cached', async () => {
   const half = keptCharactersMax / 2;
   const rows = new Map(
     [row(1, half), row(2, half), row(3, 1), row(4, keptCharactersMax + 1)].map((each) => [each.id, each]),

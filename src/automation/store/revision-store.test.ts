@@ -111,7 +111,7 @@ describe.each(engines)('revisions of rules on %s', (engine) => {
     expect(await reader.page(id, 3, 1)).toEqual([page[2]]);
   });
 
-  test('[rules §10.3] revisions run alike whatever their names, drawings and tests are', async () => {
+  test('[rules §10.3] revisions have the same logic independent of their names, drawings and tests', async () => {
     const { id } = await store.create({ name: 'a' }, act('create'));
     const drawn = (x: number, text: string) => ({ flow_json: `{"x":${x}}`, nodes_json: flow(text).nodes_json });
     await store.update(id, { flow: drawn(1, 'n'), trigger_config: '{"t":1}' }, act('update'));

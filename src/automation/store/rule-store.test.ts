@@ -82,7 +82,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     expect((await store.get(id))?.revision).toBe(2);
   });
 
-  test('[rules §1.4] changes of one rule from two processes are all stored, each as a revision, and the answers say what is stored', async () => {
+  test('[rules §1.4] changes of one rule from two processes are all stored, each as a revision, and the answers have the stored state', async () => {
     const other = openDatabase(places.site);
     const stores = [store, createRuleStore(other, clock, 100)];
     const { id } = await store.create({ name: 'a' }, testAct);
@@ -169,7 +169,7 @@ describe.each(engines)('rules table on %s', (engine) => {
   });
 });
 
-test('[rules §2.2] what was read is read again after a change, whoever made it, and each question has its own answer', async () => {
+test('[rules §2.2] a cached read is repeated after a change by any process, and each query has its own entry', async () => {
   const places = await testPlaces('sqlite');
   const database = await openDatabaseApart(places.site, systemClock, silentLog);
   const other = openDatabase(places.site);

@@ -6,7 +6,7 @@ const header = 'instance,point,name,kind,unit,channel';
 const read = (text: string) => readPointsTable(text, 'points.csv');
 
 describe('[points §1.2] points as a table', () => {
-  test('text stays text, numbers and switches are what they look like, and what is empty is absent', () => {
+  test('text stays text, numbers and booleans are recognized, and empty cells are absent', () => {
     const [point] = read(
       `\uFEFF${header},instance_name,scale,record,invalid,max_age_ms,address.topic,address.path\r\n7,1,"power, L1",measurement,1,broker,Meter 7,0.001,true,-32768 65535,,42,$.p\r\n\r\n`,
     );

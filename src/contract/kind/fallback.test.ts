@@ -75,7 +75,7 @@ describe('fallback strategies', () => {
     );
   });
 
-  test('historical-average is the mean of the same label over the declared weeks, of those that are there', () => {
+  test('historical-average is the mean of the same label over the declared weeks, of the existing values', () => {
     fc.assert(
       fc.property(history, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 6 }), (values, season, weeks) => {
         // Within one season of as_of every label has its weeks behind it.

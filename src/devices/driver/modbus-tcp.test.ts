@@ -270,7 +270,7 @@ describe('[points §4.4] safe_value with hold_max_ms', () => {
     expect(device.holding.readFloatBE(204)).toBe(50);
   });
 
-  test('a device that comes back gets the safe value again when it is due', async () => {
+  test('a device that reconnects gets the safe value again when it is due', async () => {
     await expect.poll(() => device.holding.readFloatBE(200)).toBe(3);
     await device.stop();
     device.holding.writeFloatBE(99, 200);

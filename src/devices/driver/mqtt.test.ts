@@ -115,7 +115,7 @@ describe('[points §3.2] mqtt', () => {
     expect(devices.layer.channels()[0]?.state).toBe('online');
   });
 
-  test('a retained message is not taken: nobody knows how old it is', async () => {
+  test('a retained message is ignored, because its age is unknown', async () => {
     await broker.publish('plant/brief', '7', true);
     await expect.poll(() => devices.value(brief)).toBe(7);
     await devices.layer.restart();
@@ -272,7 +272,7 @@ describe('[points §3.2] devices that say more', () => {
     await broker.stop();
   });
 
-  test('a word of the map is its number, once the device says that it is there, and until it says that it is not', async () => {
+  test('a word of the map is its number, while the device is available', async () => {
     await broker.publish('d/door', 'OPEN');
     await elapsed(100);
     expect(devices.value(door)).toBeNull();
@@ -299,7 +299,7 @@ describe('[points §3.2] devices that say more', () => {
     expect(devices.value(textPoint)).toBeNull();
   });
 
-  test('a command is the word for its number, and fails while the device is away', async () => {
+  test('a command is sent as the word for its number, and fails while the device is unavailable', async () => {
     const sent = () => broker.messages.filter(({ topic }) => topic === 'd/relay').map(({ payload }) => payload);
     expect(devices.command(relay, 1)).toBe('accepted');
     await expect.poll(async () => (await devices.layer.counts()).failed).toBe(1);

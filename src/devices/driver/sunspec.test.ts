@@ -115,7 +115,7 @@ describe('[points §3.4] sunspec', () => {
     expect(running.device.writes).toEqual([{ unit: 1, code: 16, start: expect.any(Number) }]);
   });
 
-  test('a point that the device lacks, and one that several models have, say so; the others are read', async () => {
+  test('a missing point, and one in several models, are reported; the others are read', async () => {
     const running = await start([
       measured('%', 'point: SoC'),
       measured('W', 'point: W'),
@@ -129,7 +129,7 @@ describe('[points §3.4] sunspec', () => {
     ]);
   });
 
-  test('a scan names the models with their points and what they hold', async () => {
+  test('a scan returns the models with their points and values', async () => {
     const running = await start([measured('Hz', 'model: 103, point: Hz')]);
     const found = await running.devices.layer.scan(0, {});
     expect(found?.models.map(({ model, name }) => `${model} ${name}`)).toEqual([

@@ -70,7 +70,7 @@ describe('[points §3.1] requests that read neighbours together', () => {
     ]);
   });
 
-  test('whatever the points are: each is read once, whole, within the bounds, and nothing is read for nobody', () => {
+  test('for any points: each is read once, completely, within the limits, and nothing else is read', () => {
     const address = fc.record({
       table: fc.constantFrom('holding' as const, 'input' as const),
       register: fc.nat({ max: 300 }),

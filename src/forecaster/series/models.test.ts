@@ -56,7 +56,7 @@ describe('models', () => {
     expect(robust).toBeLessThan(plain);
   });
 
-  test('a recursion on a growing series does not run away', () => {
+  test('a recursion on a growing series does not diverge', () => {
     const growing = Float64Array.from({ length: 900 }, (_, cell) => 1.01 ** cell);
     for (const model of seriesModels) {
       const own = model.forecast(growing, 48, day);

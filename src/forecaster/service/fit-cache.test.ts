@@ -41,7 +41,7 @@ test('any value, name, time or zone makes another digest', () => {
   expect(sampleDigest(sample(0, 48))).toBe(digests[0]);
 });
 
-test('what was used last stays when the bytes run out', () => {
+test('at the byte limit the least recently used entries are removed', () => {
   const made: string[] = [];
   const [a, b, c] = [sample(0, 48), sample(hourMs, 48), sample(2 * hourMs, 48)];
   const make = (name: string) => () => {

@@ -104,7 +104,7 @@ test('[data-processing §6.2] points at the labels after as_of, inside the bound
   expect(jobs[0]?.sample).toMatchObject({ count: steps, horizon: 2, cadenceMs: 900_000, timeZone: 'UTC' });
 });
 
-test('[data-processing §8] what the forecast rests on, and what was doubtful, is said in details and in warnings', async () => {
+test('[data-processing §8] details and warnings state the basis of the forecast, and doubts about it', async () => {
   const seen: Partial<Explanation> = {
     inputs: [
       { name: 'past values', share: 0.75 },
@@ -144,7 +144,7 @@ test('[processor §5] a model that gives no number, or fails, is not a forecast'
   );
 });
 
-test('[data-processing §6.3] a forecast of zeros is produced, whatever the baseline', async () => {
+test('[data-processing §6.3] a forecast of zeros is produced, for any baseline', async () => {
   const zeros = forecast([0, 0], [0, 0], [1, 1]);
   expect(await worked(accepted(task()), zeros).findings).toMatchObject({ status: 'produced' });
 });
@@ -159,7 +159,7 @@ test('[processor §3] a history of four cells never reaches the models', async (
   expect(jobs).toEqual([]);
 });
 
-test('[data-processing §4.8] covariates are what is known ahead and has a history; the calendar is the models own', () => {
+test('[data-processing §4.8] covariates are future inputs with a history; the models compute the calendar themselves', () => {
   const { sample, warnings } = readFrame(accepted(task()));
   expect(sample.covariates.map(({ name }) => name)).toEqual(['temp_avg', 'humidity', 'rain']);
   expect(sample.covariates[0]?.values).toHaveLength(steps + 2);

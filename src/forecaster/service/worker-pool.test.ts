@@ -37,7 +37,7 @@ describe('a worker pool', () => {
   }
   const run = (job: string, series = 'a', signal = new AbortController().signal) => pool.run(job, [], series, signal);
 
-  test('a series comes back to its thread, another takes the other one', async () => {
+  test('a series returns to its thread, another one uses the other', async () => {
     await start(2);
     const [first, second] = await Promise.all([run('x', 'a'), run('y', 'b')]);
     expect([first.job, second.job]).toEqual(['x', 'y']);

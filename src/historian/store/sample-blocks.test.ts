@@ -322,7 +322,7 @@ test('a row that comes late is in its block', () => {
   expect(blocks()[0]?.rows.map(({ value }) => value)).toEqual([1, 2, 3, 7, 9, 4]);
 });
 
-test('rows of a clock that was wrong do not leave a block in what is the open quarter hour without them', () => {
+test('rows of a wrong clock leave no block in the quarter hour that is open without them', () => {
   store.append(
     [1, 2, 3, 4].map((second) => row(second * 1000, second)),
     {},

@@ -185,7 +185,7 @@ describe('enrollment of gateways', () => {
     expect(everyEnd.filter((end) => !reached.has(end))).toEqual([]);
   });
 
-  test('[platform §6.4] commands at once, whatever the order of the store, commit once a key and once a revision', async () => {
+  test('[platform §6.4] concurrent commands, in any order of the store, commit once per key and once per revision', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

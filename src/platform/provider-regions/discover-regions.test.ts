@@ -75,7 +75,7 @@ describe('discover regions', () => {
       for (const region of result.regions) expect(Object.isFrozen(region.capabilities)).toBe(true);
   });
 
-  test('[platform §6.2] the adapter gets scope, connection and the reference, and cannot change what is checked', async () => {
+  test('[platform §6.2] the adapter receives scope, connection and the reference, and cannot change the data that is checked', async () => {
     const clock = simulatedClock();
     const store = inMemoryCloudConnections();
     store.save(row);
@@ -289,7 +289,7 @@ describe('what an adapter answers', () => {
     expect('regions' in most && most.regions.length).toBe(1000);
   });
 
-  test('[platform §6.2] the order is that of code units, whatever order the adapter had', async () => {
+  test('[platform §6.2] the order is by code units, independent of the order of the adapter', async () => {
     const id = fc.stringMatching(/^[A-Za-z0-9._:-]{1,8}$/);
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(id, { maxLength: 50 }), async (ids) => {
@@ -324,7 +324,7 @@ describe('deadlines of discovery', () => {
     },
   );
 
-  test('[platform §6.2] an adapter has until its deadline, is then told to stop, and its late answer is dropped', async () => {
+  test('[platform §6.2] an adapter is cancelled at its deadline, and its late answer is dropped', async () => {
     const clock = simulatedClock();
     const store = inMemoryCloudConnections();
     store.save(row);

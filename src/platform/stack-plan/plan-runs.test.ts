@@ -75,7 +75,7 @@ describe('runs of an engine', () => {
     expect(JSON.stringify(audit())).not.toContain('hunter2');
   });
 
-  test('[platform §6.3] an engine has until its deadline and is then told to stop', async () => {
+  test('[platform §6.3] an engine is cancelled at its deadline', async () => {
     const { run, engine, clock, events } = openPlanning();
     const signals: AbortSignal[] = [];
     const stuck = openPlanning({

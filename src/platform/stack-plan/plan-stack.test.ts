@@ -63,7 +63,7 @@ describe('plan a stack', () => {
     }
   });
 
-  test('[platform §6.3] the engine is asked to plan this stack, and cannot change what it is judged by', async () => {
+  test('[platform §6.3] the engine receives this stack, and cannot change the data that its answer is checked against', async () => {
     const { run, requests } = openPlanning();
     await run();
     const { stateKey, lockId } = stackRow;

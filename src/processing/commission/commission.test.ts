@@ -269,7 +269,7 @@ describe('[processor §6.3] Egress', () => {
   });
 });
 
-describe('[data-processing §2.3] what is disabled is simply not there, and the start succeeds', () => {
+describe('[data-processing §2.3] disabled parts do not exist, and the start succeeds', () => {
   test.each<[string, LoadEdits]>([
     ['route', { routes: [['enabled: true', 'enabled: false']] }],
     ['binding', { binding: [['\nenabled: true', '\nenabled: false']] }],

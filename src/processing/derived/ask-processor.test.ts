@@ -29,7 +29,7 @@ function fault(ended: Processed) {
 }
 
 describe('[data-processing §6.4] DerivedData', () => {
-  test('of the valid result: the fixture, but for what is fresh or of this caller', async () => {
+  test('of the valid result: the fixture, except for new values and those of this caller', async () => {
     const ended = await ask(message(loadResult));
     if (ended.outcome !== 'derived') throw new Error(ended.outcome);
     const { result_id, request_id, accepted_at, ...rest } = ended.derived;

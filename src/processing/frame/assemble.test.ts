@@ -562,7 +562,7 @@ describe.each(engines)('[data-processing §4.7] Live tail, on %s', (engine) => {
   });
   const fresh: LiveSample = { value: 900, observedMs: atPlace('12:00:00'), uncertain: false };
 
-  test('replaces only the final cell of a last feature, and says so', async () => {
+  test('replaces only the final cell of a last feature, with its own quality', async () => {
     const frame = await frameOf(fixtureRows(), tailTask, { live: live(fresh) });
     expect(valuesOf(frame, 'load')).toEqual([818, 820, 835, 900]);
     expect(frame.quality.live_tail_included).toBe(true);
@@ -714,7 +714,7 @@ describe.each(engines)('[data-processing §4.8] covariates, on %s', (engine) => 
     expect(assembled.ok && assembled.frame.quality.substituted_samples).toBe(6);
   });
 
-  test('persistence_day: the recorded values of the last whole day, as what they are', async () => {
+  test('persistence_day: the recorded values of the last whole day, labelled as such', async () => {
     const day = 86_400_000;
     const rows = fixtureRows().concat(
       [temperatureSeries, humiditySeries, rainSeries].flatMap((series) => [

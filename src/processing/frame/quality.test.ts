@@ -48,7 +48,7 @@ test('substituted_samples counts labels, not values', () => {
   expect(missingSpan(filled)).toEqual({ first: 2, last: 2 });
 });
 
-test('what is not finite is missing, whatever its mark', () => {
+test('a value that is not finite is missing, whatever its quality', () => {
   const one = emptyCells(2);
   setCell(one, 0, Number.POSITIVE_INFINITY, mark.good);
   expect([one.marks[0], one.values[0]]).toEqual([mark.missing, Number.NaN]);

@@ -53,7 +53,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(await listOf(site)).toMatchObject({ list: [], total: 0 });
   });
 
-  test('a result is kept whole: what is read again is what was answered', async () => {
+  test('a result is stored completely: the stored result equals the answer', async () => {
     const site = await start({ edits: keeping });
     const response = await site.process();
     const derived = await derivedOf(response);
@@ -74,7 +74,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(kept.references.same_time_last_week).toEqual([null, null]);
   });
 
-  test('a result with quantiles comes back with them', async () => {
+  test('a result with quantiles is read back with them', async () => {
     const site = await start({ edits: { ...keeping, task: [['max_quantiles: 0', 'max_quantiles: 3']] } });
     const body = { ...processBody, options: { ...processBody.options, quantiles: [0.1, 0.5, 0.9] } };
     const derived = await derivedOf(await site.process(body));
@@ -147,7 +147,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(bounded.list.map(({ as_of }) => as_of)).toEqual(['2026-07-11T12:30:00Z', '2026-07-11T12:15:00Z']);
   });
 
-  test('what is older than the limit goes with the next result', async () => {
+  test('expired results are removed with the next result', async () => {
     const site = await start({ edits: keeping });
     await site.store.keep(produced(site, { keptMs: asOfMs - 10 }), 0);
     await site.store.keep(produced(site, { asOfMs: asOfMs + 1, keptMs: asOfMs }), asOfMs - 10);
@@ -156,7 +156,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect((await listOf(site)).total).toBe(2);
   });
 
-  test('scores: against what was recorded, beside the references', async () => {
+  test('scores: against recorded values, beside the references', async () => {
     const site = await start({ edits: keeping });
     await site.store.keep(produced(site), 0);
     await site.store.keep(produced(site, { asOfMs: asOfMs + 1, value: 860 }), 0);
@@ -242,7 +242,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     });
   });
 
-  test('who may read may see them; what is asked wrongly is said', async () => {
+  test('readers may see them; invalid requests are refused with the reason', async () => {
     const site = await start({ edits: keeping });
     expect((await site.send(`/scores?${about}`, { as: 'vera' })).status).toBe(200);
     expect((await site.send(`/results?${about}`, { as: 'mute' })).status).toBe(403);

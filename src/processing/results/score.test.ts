@@ -222,7 +222,7 @@ describe('scores', () => {
     expect(scoresOf([steady()], { fromMs: startMs + 1, toMs: startMs + hourMs })).toEqual([]);
   });
 
-  test('what is not recorded is not scored', () => {
+  test('targets without a recorded value are not scored', () => {
     expect(scoresOf([steady()], { actualAt: () => Number.NaN })[0]).toMatchObject({
       n: 0,
       produced: 1,
@@ -236,7 +236,7 @@ describe('scores', () => {
     expect(scoresOf([steady()], { actualAt: () => 1 })[0]?.skill.same_time_last_week).toBeNull();
   });
 
-  test('coverage: the widest band comes first, whatever the order in the forecasts', () => {
+  test('coverage: the widest band comes first, independent of the order in the forecasts', () => {
     const [narrow, wide] = [
       [0.4, 0.6],
       [0.05, 0.95],

@@ -22,7 +22,7 @@ function liveTails(of = watched) {
   return { clock, writer, tails, publish, at };
 }
 
-test('a sample is as old as its reading; unusable ones are none, and missing is never 0', () => {
+test('a sample has the age of its reading; unusable ones are ignored, and missing is never 0', () => {
   const { clock, writer, tails } = liveTails();
   writer.publish([
     { index: 0, value: 0, quality: quality.good },
@@ -38,7 +38,7 @@ test('a sample is as old as its reading; unusable ones are none, and missing is 
   expect([2, 3, 4, 5].map(sample)).toEqual([null, null, null, null]);
 });
 
-test('the last sample before a label stays, whatever came after it, until two more intervals have ended', () => {
+test('the last sample before a label is held until two more intervals have ended, despite later ones', () => {
   const { clock, tails, publish, at } = liveTails();
   const timer = tails.watch(250);
   for (let second = 0; second < 3 * 60; second++) {

@@ -55,7 +55,7 @@ describe('[data-processing §4.11] units and counters', () => {
     expect(window.range).toBeUndefined();
   });
 
-  test('what it grew by is the power; a gap and a new beginning give none; doubt spreads to both sides', () => {
+  test('its growth is the power; a gap and a reset have none; uncertainty affects both sides', () => {
     const found = inTaskUnit(
       source({ isCounter: true }),
       quarter,
@@ -65,7 +65,7 @@ describe('[data-processing §4.11] units and counters', () => {
     expect([...found.uncertainCells]).toEqual([0, 1, 1, 0, 0, 0]);
   });
 
-  test('whatever the powers are, their counter gives them back', () => {
+  test('a counter of any powers gives them back', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 50 }), (powers) => {
         const counts = [0];

@@ -77,7 +77,7 @@ describe('[data-processing §4.10] POST <endpoint>/v1/history/grid', () => {
     expect(seen[0]?.headers.authorization).toBe('Bearer secret-token');
   });
 
-  test('the watermark is the newest label with a value, null when there is none', async () => {
+  test('the watermark is the newest label with a value, null without one', async () => {
     const adapter = await serve(json({ series: { load: { timestamps: times, values: [1, 2, null] } } }));
     expect((await adapter.read([window('load')], never))[0]?.watermarkMs).toBe(asOfMs - 900_000);
     expect((await adapter.read([window('load')], never))[0]?.cells[2]).toBe(Number.NaN);

@@ -52,7 +52,7 @@ const cell = fc.option(fc.oneof(fc.constant(0), fc.double({ min: -10, max: 1e6, 
   freq: 4,
 });
 
-test('what any strategy finds is accepted, with and without quantiles, whatever the history', () => {
+test('the findings of any strategy are accepted, with and without quantiles, for any history', () => {
   fc.assert(
     fc.property(
       fc.shuffledSubarray(Object.values(policies)),

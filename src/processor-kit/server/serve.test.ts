@@ -300,7 +300,7 @@ describe('a served processor', () => {
     await start();
   });
 
-  test('a sender that goes away ends the work', async () => {
+  test('a disconnected sender ends the work', async () => {
     const started = Promise.withResolvers<void>();
     const told = Promise.withResolvers<void>();
     const work: Work = (_, signal) => {

@@ -158,7 +158,7 @@ describe('[rules §10.6] the assumed plant', () => {
     );
   });
 
-  test('neither makes nor loses energy, whatever the steps', () => {
+  test('conserves energy for any steps', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: -60, max: 60 }), { maxLength: 60 }),
@@ -280,7 +280,7 @@ describe('[rules §10.6] the error of the assumed plant', () => {
     }).flat();
   }
 
-  test('is none where the battery is the assumed one, also over a gap, and is noted where it is not', () => {
+  test('is zero if the battery is the assumed one, also over a gap, and has a note otherwise', () => {
     const same = run(recorded(10), minutes * 60_000);
     close(same.plant?.recorded_soc_error ?? Number.NaN, 0, 1e-9);
     expect(same.notes).not.toContain('plant-differs');

@@ -67,7 +67,7 @@ describe('[rules §4.6] a new period starts at local midnight, at 0', () => {
     expect(all(170, '2026-11-01T23:00:00Z')).toEqual([0, 20, 50]);
   });
 
-  test('periods that nobody saw leave nothing behind', () => {
+  test('skipped periods leave nothing behind', () => {
     const today = counted('daily');
     today(100, '2026-05-01T12:00:00Z');
     expect(today(900, '2026-05-09T12:00:00Z')).toBe(0);
@@ -75,7 +75,7 @@ describe('[rules §4.6] a new period starts at local midnight, at 0', () => {
   });
 });
 
-describe('[rules §4.6] what was counted before a counter reset is kept', () => {
+describe('[rules §4.6] the count before a counter reset is kept', () => {
   test('over several resets, and over a restart between any two values', () => {
     const today = counted('daily');
     const at = (hour: number) => Date.parse('2026-05-01T04:00:00Z') + hour * hourMs;

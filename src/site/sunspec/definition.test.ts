@@ -34,7 +34,7 @@ describe('[points §3.4] a model with groups in groups', () => {
     expect([...placed.keys()]).not.toContain('Crv[3].ActPt');
   });
 
-  test('a site may name a point whatever the numbers, and nothing that no point has', () => {
+  test('a site may name a point with any indices, but no unknown point', () => {
     expect(declaredPoint(model, 'Crv[7].Pt[40].V')).toMatchObject({ writable: true, unit: 'V' });
     expect(declaredPoint(model, 'Total')).toMatchObject({ writable: false });
     for (const name of ['Crv.Pt[1].V', 'Pt[1].V', 'V', 'Crv[1].Trip[1].Late', 'Id64'])
@@ -61,7 +61,7 @@ test('[points §3.4] the only part that repeats gives its points their number', 
   expect(modelLength(model, {}, 12)).toBe(2 + 12 * 2);
 });
 
-describe('[points §3.4] whatever groups a model has', () => {
+describe('[points §3.4] for any groups of a model', () => {
   const types = [
     ['uint16', 1],
     ['int32', 2],
@@ -165,7 +165,7 @@ describe('[points §3.4] a definition is refused', () => {
     expect(faultsOf(definition)).toEqual([expect.stringContaining(reason)]);
   });
 
-  test('each fault with its line, and the edge of what is allowed is not refused', () => {
+  test('each error with its line; values at the limits are accepted', () => {
     expect(() => read(modelDefinition(7, [point('A', 'int32', 1), point('B', 'float64', 2)]))).toThrow(
       /^sunspec\/model\.json:\d+: [^\n]*\nsunspec\/model\.json:\d+: [^\n]*$/,
     );

@@ -139,7 +139,7 @@ describe('the HTTP adapter', () => {
       expect([told, asked]).toEqual([[0], 6]);
     });
 
-    test('what it throws ends the call before anything leaves, and leaves the one trial of a half-open breaker free', async () => {
+    test('an error before sending ends the call without a request, and does not use up the trial of a half-open breaker', async () => {
       answer = fails;
       const one = processor();
       for (let call = 0; call < 5; call++) await one.process(request, never);
@@ -151,7 +151,7 @@ describe('the HTTP adapter', () => {
       expect(await one.process(request, never)).toMatchObject({ outcome: 'answered' });
     });
 
-    test('timeouts count; a caller that went away does not', async () => {
+    test('timeouts count; a cancelled call does not', async () => {
       const one = processor();
       const call = async (ended: 'timeout' | 'gone') => {
         const hang = hangingServer();
@@ -218,7 +218,7 @@ describe('the HTTP adapter', () => {
       expect(() => processor({ boundary: 'remote', endpoint: 'https://forecast.example/' })).not.toThrow();
     });
 
-    test('a name that does not exist, and a port where nobody listens, answer 503', async () => {
+    test('an unknown host name, and a closed port, answer 503', async () => {
       expect(await processor(named('edge.example'), []).process(request, never)).toEqual(nowhere);
       await server.close();
       const refused = await processor().process(request, never);
