@@ -37,7 +37,7 @@ function bench() {
 }
 
 describe('[alarms §4.3] alarms on the live stream', () => {
-  test('all that are listed at first, then what changed; those that were named and no others', () => {
+  test('first all listed alarms, then changes; only of the requested ones', () => {
     const { clock, feed, sent, push, change, listeners } = bench();
     const stopAll = feed.follow(undefined, push);
     clock.advance(0);

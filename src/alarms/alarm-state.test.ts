@@ -104,7 +104,7 @@ describe('[alarms §3] states of an alarm', () => {
     );
   });
 
-  test('first-out is what occurs while nothing else is active; who acknowledged belongs to one occurrence', () => {
+  test('first-out is an alarm that occurs while no other is active; an acknowledgement belongs to one occurrence', () => {
     const first = observed(normalAlarm(facts), { holds: true, nowMs: 1, othersActive: false });
     const second = observed(normalAlarm(facts), { holds: true, nowMs: 1, othersActive: true });
     expect([first.firstOut, second.firstOut, isActive(first)]).toEqual([true, false, true]);

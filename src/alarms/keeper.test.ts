@@ -351,7 +351,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     ]);
   });
 
-  test('a process that does not control judges nothing and shows what the other stored', async () => {
+  test('a process that does not control evaluates nothing and shows the stored states', async () => {
     const other = create({ controls: () => false, shared: true });
     await other.open();
     const seen: string[][] = [];

@@ -144,7 +144,7 @@ describe('[platform §3] a call by its descriptor', () => {
 });
 
 describe('[platform §2.1] every failure is one typed error', () => {
-  test('a refusal keeps code, message, correlation id, details and when to come back', async () => {
+  test('a refusal has code, message, correlation id, details and retry time', async () => {
     const { client } = await serving(automation.get, () => {
       throw new Fault('engine-unavailable', 'the engine starts', { retryAfterMs: 250, details: { rule: 3 } });
     });
@@ -169,7 +169,7 @@ describe('[platform §2.1] every failure is one typed error', () => {
     expect([error.code, error.status, error.retryable]).toEqual(['unreachable', null, true]);
   });
 
-  test('a service that does not answer in time is given up', async () => {
+  test('a call without an answer ends at its deadline', async () => {
     raw = createServer(() => undefined);
     await new Promise<void>((resolve) => raw?.listen(0, '127.0.0.1', resolve));
     const { port } = raw.address() as AddressInfo;

@@ -120,7 +120,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect((await send('/api/v1/platform')).text).toBe(platform.text);
   });
 
-  test('[platform §4.1] health and platform answer when the store is gone: they do no I/O', async () => {
+  test('[platform §4.1] health and platform answer without the store: they do no I/O', async () => {
     await trail.database.query.schema.dropTable('audit_chain').execute();
     expect((await send('/health', {}, null)).status).toBe(200);
     expect((await send('/api/v1/platform', {}, null)).status).toBe(200);
@@ -353,7 +353,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect(JSON.parse((await send(events, {}, other)).text).items).toMatchObject([{ sequence: '1' }]);
   });
 
-  test('[audit §4] each search leaves one record in the access log and none in the result; refused ones too', async () => {
+  test('[audit §4] each search writes one record to the access log and none to the result; refused ones too', async () => {
     await log.append(auditEntry());
     await send(events, { 'x-correlation-id': 'search-number-1' });
     await send(`${stream}?limit=2`, { 'x-correlation-id': 'search-number-2' });

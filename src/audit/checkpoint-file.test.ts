@@ -59,7 +59,7 @@ describe('the checkpoint file', () => {
     ]);
   });
 
-  test('[audit §7] a write that the system cuts short leaves the file as it was', () => {
+  test('[audit §7] a partial write leaves the file unchanged', () => {
     writeFileSync(path, `${'a'.repeat(900)}\n`);
     const module = JSON.stringify(new URL('../base/own-file.ts', import.meta.url).href);
     const program = `import { appendLineDurably } from ${module};

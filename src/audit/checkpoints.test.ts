@@ -104,7 +104,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     await checkpointer.close();
   });
 
-  test('at a clean stop, and at the start for what a crash left uncovered; readable by the owner only', async () => {
+  test('at a clean shutdown, and at the start for events that a crash left uncovered; readable by the owner only', async () => {
     const first = start();
     await fillTrail(trail, 2);
     await first.close();
@@ -134,7 +134,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     await scan.close();
   });
 
-  test('a chain that was broken since the last checkpoint gets none, and the log says where', async () => {
+  test('a chain that was broken since the last checkpoint is not signed, and the log names the place', async () => {
     await fillTrail(trail, 10);
     const checkpointer = start();
     expect(await checkpointer.cover(owner)).toMatchObject({ sequence: 10 });
@@ -146,7 +146,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     expect(signed()).toEqual([['events', 10]]);
   });
 
-  test('a chain that was cut behind its checkpoint gets none', async () => {
+  test('a chain that was truncated after its checkpoint is not signed', async () => {
     await fillTrail(trail, 10);
     await start().close();
     await trail.tamper(`DELETE FROM audit_details WHERE sequence > 8; DELETE FROM audit_event WHERE sequence > 8;
@@ -193,7 +193,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     expect(() => auditKey(trail.folder)).toThrow(/audit-key\.pem .* damaged/);
   });
 
-  test('a trail closes what a crash left open, and covers it', async () => {
+  test('a trail closes records that a crash left open, and covers them', async () => {
     await fillTrail(trail, 3);
     const parts = { ...trail, dataFolder: trail.folder, clock: systemClock, log, limits: auditLimits };
     const opened = await openAuditTrail({ ...parts, ...alone, scope: testScope, key });
@@ -203,7 +203,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     expect(page.items.map((item) => item.outcome)).toEqual(['unknown', 'unknown', 'unknown']);
   });
 
-  test('a trail that is shared closes what another process left open soon after it may, however long that is', async () => {
+  test('a shared trail closes records that another process left open soon after the configured time', async () => {
     const simulated = simulatedClock(trail.clock.wallMs());
     const parts = { ...trail, dataFolder: trail.folder, clock: { ...simulated, soon: systemClock.soon }, log };
     const more = { limits: auditLimits, key, scope: testScope, sharedForMs: 631_000 };

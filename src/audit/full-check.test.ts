@@ -48,7 +48,7 @@ describe.each(engines)('the full check on %s', (engine) => {
     return of.breaks.list();
   };
 
-  test('[audit §7] finds nothing where nothing is wrong, also behind what retention removed', async () => {
+  test('[audit §7] reports nothing for an intact log, also after retention', async () => {
     expect(auditLimits.full_check_interval_ms).toBe(86_400_000);
     await fillTrail(trail, 700);
     const log = createAuditLog({ ...trail, scope: testScope });

@@ -58,7 +58,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     await other.close();
   });
 
-  test('[audit §3] an append continues after what another process has appended meanwhile, in any order', async () => {
+  test('[audit §3] an append continues after events that another process has appended, in any order', async () => {
     const other = openDatabase(places.site);
     const a = createAuditLog({ database, clock: systemClock, scope });
     const b = createAuditLog({ database: other, clock: systemClock, scope });
@@ -141,7 +141,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     expect(await sequences()).toEqual([1]);
   });
 
-  test('details are kept as canonical JSON beside the event, which holds their digest', async () => {
+  test('details are stored as canonical JSON beside the event, which contains their digest', async () => {
     await createAuditLog({ database, clock: systemClock, scope }).append(entry({ details: { b: 1, a: [2] } }));
     const details = await database.query.selectFrom('audit_details').select('details').executeTakeFirstOrThrow();
     const event = await database.query.selectFrom('audit_event').select('details_digest').executeTakeFirstOrThrow();

@@ -73,7 +73,7 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect(await trail.rows('SELECT * FROM audit_in_progress')).toEqual([]);
   });
 
-  test('of an act in progress are concluded by its process, and then its claim is gone', async () => {
+  test('those of an act in progress are concluded by its process, which then removes its claim', async () => {
     const act = new InProgress(trail.database, trail.clock, 'correlation-1');
     await act.renew();
     const { eventId } = await log.append(auditEntry());
@@ -94,7 +94,7 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect([await close(631_000), await close(631_000)]).toEqual([1, 0]);
   });
 
-  test('are looked for in windows, each a transaction of its own, and a look that ends early continues where it ended', async () => {
+  test('are searched in windows, each in its own transaction, and an interrupted search continues where it ended', async () => {
     await fillTrail(trail, 5001);
     const stop = new AbortController();
     const asked = { ...trail, scope: testScope, onAppended: () => stop.abort() };

@@ -58,7 +58,7 @@ describe.each(engines)("another project's verifier on %s", (engine) => {
   });
   afterEach(() => trail.close());
 
-  test('[audit §9.4] takes each proof, at the edges of tiles too, and none that was changed', async () => {
+  test('[audit §9.4] accepts each proof, at the edges of tiles too, and no modified one', async () => {
     await fillTrail(trail, 600);
     const { checkpointer, proofs, trees } = testSigner(trail, { key });
     await checkpointer.cover(owner);

@@ -299,7 +299,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     expect(await acknowledgeBreak(older, owner, acknowledged)).toEqual({ origin: `${origin}/3`, sequence: 32 });
   });
 
-  test('[audit §9.6] a fork that grew beyond what the witness saw is refused by its proof', async () => {
+  test('[audit §9.6] a fork that grew beyond the size that the witness saw is refused by its proof', async () => {
     await fillTrail(trail, 10);
     const older = await trail.copy();
     ends.push(() => older.close());

@@ -126,7 +126,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     expect(await range()).toEqual([21, 22, null, []]);
   });
 
-  test('an accepted event that is still open stays, and what came after it', async () => {
+  test('an accepted event that is still open stays, with all later ones', async () => {
     await fillTrail(trail, 1);
     await tenADay(1);
     const log = createAuditLog({ ...trail, scope: testScope });
@@ -147,7 +147,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     expect(await range()).toEqual([11, 22, null, []]);
   });
 
-  test('the access log has marks of its own', async () => {
+  test('the access log has its own marks', async () => {
     const access = createAccessLog(trail);
     for (let count = 0; count < 6; count++) await access.record(testScope, auditEntry({ outcome: 'succeeded' }));
     trail.clock.setWall(begin + 10 * dayMs);
@@ -179,7 +179,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     expect(await access()).toMatchObject({ first: 5, last: 35, broken: null });
   });
 
-  test('a flood of searches is bounded as it comes, not at the next hour', async () => {
+  test('a flood of searches is limited at once, not at the next hour', async () => {
     const limits = { ...auditLimits, retention_batch: 10, access_events_max: 20 };
     const scope = testScope;
     const alone = { origin: testOrigin, witnesses: [], required: 0, sharedForMs: null };
@@ -256,7 +256,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     ]);
   });
 
-  test('events removed above a mark by somebody with the file are missed', async () => {
+  test('events removed above a mark, directly in the file, are reported as missing', async () => {
     await tenADay(3);
     trail.clock.setWall(begin + 3 * dayMs);
     await sweep(2);

@@ -260,7 +260,7 @@ describe('[points §7.1] an override', () => {
     }
   });
 
-  test('survives a crash with the rest of its time; what ended meanwhile is said to have ended', async () => {
+  test('survives a crash for the rest of its time; one that expired in between is reported', async () => {
     const bench = new Bench();
     await bench.override(42, 10);
     bench.cycle();
@@ -396,7 +396,7 @@ describe('[points §7.2] limits', () => {
 });
 
 describe('[points §7.3] the account of who held a point', () => {
-  test('segments follow each other without a gap, with who was refused and what comes next', async () => {
+  test('segments follow each other without a gap, with the refused writers and the next owner', async () => {
     const bench = new Bench({ facts: { holdMaxMs: 60_000 } });
     bench.cycle([{ rule: 7, priority: 1, value: 10 }]);
     expect(bench.view().next).toMatchObject({ owner: { kind: 'safe' }, atMs: startWallMs + 60_000 });
@@ -472,7 +472,7 @@ describe('[points §7] the ladder against a naive model', () => {
   );
   const timed = fc.array(fc.tuple(fc.constantFrom(0, 100, 900, 1000, 2500), step), { maxLength: 14 });
 
-  test('every value of the actuator is what the model says, in 10,000 histories', async () => {
+  test('every value of the actuator equals that of the model, in 10,000 histories', async () => {
     const priorities = new Map([
       [1, 30],
       [2, 20],

@@ -126,7 +126,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   const storedStates = async (): Promise<number[]> =>
     (await createRunStore(database).states()).map(({ rule_id }) => rule_id);
 
-  test('[rules §6.4] a reload sends only what changed, and names the rest', async () => {
+  test('[rules §6.4] a reload sends only changes, and names the rest', async () => {
     stored = [rule(1), rule(2)];
     expect(await client.open()).toEqual({ rules_loaded: 2, rules_failed: [] });
     stored = [rule(1), rule(2, { revision: 2, nodes_json: '{}' }), rule(3)];
@@ -142,7 +142,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     ]);
   });
 
-  test('[points §1.3] a renewed engine has the rules, their states and the new parameters; meanwhile none runs', async () => {
+  test('[points §1.3] a renewed engine has the rules, their states and the new parameters; in between no rule runs', async () => {
     const nodes_json = stored.length === 0 ? rule(1).nodes_json : '';
     stored = [rule(1, { nodes_json })];
     write(20);
@@ -176,7 +176,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await outcomeOf()).not.toBe('');
   });
 
-  test('[rules §6.4] many rules come in portions: the first run at once, enabled ones by priority, disabled ones last', async () => {
+  test('[rules §6.4] many rules are loaded in portions: the first run at once, enabled ones by priority, disabled ones last', async () => {
     stored = Array.from({ length: 900 }, (_, index) =>
       rule(index + 1, { enabled: index % 3 > 0, priority: index % 7 }),
     );
@@ -195,7 +195,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await client.status()).toMatchObject({ total_rules: 900, enabled_rules: 600, runnable_rules: 600 });
   });
 
-  test('[rules §6.4] an edit while rules are still loading is loaded with the next portion; states of those to come are kept', async () => {
+  test('[rules §6.4] an edit during loading is part of the next portion; states of rules to be loaded are kept', async () => {
     const states = createRunStore(database);
     await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [], segments: [] });
     stored = Array.from({ length: 900 }, (_, index) => rule(index + 1));
@@ -225,7 +225,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
       .toBe(`${JSON.stringify(record)}\n`);
   });
 
-  test('what the store does not take before the end is kept in files; where that fails too, how much is lost is said', async () => {
+  test('rows that the store rejects before the end are spooled; if that fails too, the loss is reported', async () => {
     stored = [rule(1, { enabled: false })];
     const rename = async (from: string, to: string): Promise<void> => {
       const text = `ALTER TABLE ${from} RENAME TO ${to}`;
@@ -385,7 +385,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     await expect.poll(storedStates).not.toContain(9);
   });
 
-  test('parameters that were changed meanwhile are those of the engine that takes over', async () => {
+  test('an engine that takes over has parameters that were changed in the meantime', async () => {
     stored = [rule(1, { enabled: false })];
     await client.standBy();
     await client.adopt(1, { limit: { value: 30, unit: undefined } });

@@ -250,7 +250,7 @@ describe('[rules §6.2] cycles', () => {
     }
   });
 
-  test('what a cycle writes triggers in the next cycle, at once and not at the next tick', () => {
+  test('writes of a cycle trigger rules in the next cycle, at once and not at the next tick', () => {
     const { clock, engine, load, runs, set } = setup();
     load(
       rule(1, { trigger_config: onChange('measurement', 1) }),
@@ -509,7 +509,7 @@ describe('reload', () => {
     ]);
   });
 
-  test('[rules §3.4] editing, enabling or breaking one rule leaves the others as they were', () => {
+  test('[rules §3.4] editing, enabling or breaking one rule does not affect the others', () => {
     const { clock, engine, load, runs, set } = setup();
     set(0, 20);
     load(rule(1, { cooldown_ms: 3000 }), rule(2));
@@ -554,7 +554,7 @@ describe('reload', () => {
     expect(rules.get(1)?.compiled).toBeNull();
   });
 
-  test('[rules §5.2] what a rule remembers outlives a parameter that was gone for a while, also over a restart meanwhile', () => {
+  test('[rules §5.2] the state of a rule survives a temporarily missing parameter, also over a restart', () => {
     const limit = { limit: { value: 10, unit: undefined } };
     const hysteretic = rule(1, {
       nodes_json: flow('hysteresis(x, limit, 5)', 5).replace(
@@ -658,7 +658,7 @@ describe('restart', () => {
     expect(after.engine.explain([1])[0]).toMatchObject({ state: 'cooldown' });
   });
 
-  test('a damaged state counts as none', () => {
+  test('a damaged state is ignored', () => {
     const { clock, engine, load, runs, set } = setup({
       stored: new Map([
         [1, '{"trigger":1}'],

@@ -257,7 +257,7 @@ describe('[rules §8] live stream', () => {
     expect(strangers.every(({ closed }) => closed === undefined)).toBe(true);
   });
 
-  test('[points §8.3] points beside rules: each subscription replaces its own kind; a full socket takes none; both end with it', async () => {
+  test('[points §8.3] points beside rules: each subscription replaces its own kind; a full socket receives none; both end with it', async () => {
     const { stream, followed, pushes } = setup({ stream_points: 2 });
     const socket = await openSocket(stream, [1]);
     const points = (channels: string[]) => ({ type: 'subscribe', data: { source: 'point', channels } });

@@ -35,7 +35,7 @@ function failureOf(node: Record<string, unknown>): string | null {
 }
 
 describe('[rules §4.4] a document at its limits is a rule that runs', () => {
-  test('256 writes in 64 KiB, none of which says the type of its point', () => {
+  test('256 writes in 64 KiB, without the types of their points', () => {
     const node = (length: number) =>
       editorNode('b', 'action', {
         writes: listOf(256, () => ({ instance: 1, point: 1, value: `x${' '.repeat(length)}` })),

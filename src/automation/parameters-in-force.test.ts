@@ -22,7 +22,7 @@ test('a stored value is ignored without its parameter, outside a new range, or i
   expect(overlaid(inFile, stored)).toEqual(inFile);
 });
 
-test('stored values are read again over those of the file as it was last applied', async () => {
+test('stored values override those of the last applied file', async () => {
   const { stored, parameters } = setup();
   stored.set('limit', 80);
   const { before, after, taken } = await parameters.renew(async (now) => now['limit']?.value);
@@ -70,7 +70,7 @@ test('of two changes at once the last one finds both', async () => {
   ]);
 });
 
-test('a file that a takeover reads meanwhile, out of turn, counts', async () => {
+test('a file that a takeover reads out of turn counts', async () => {
   const { parameters } = setup();
   const edited = { limit: { ...limit, value: 60 }, free };
   await parameters.renew(

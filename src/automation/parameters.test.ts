@@ -73,7 +73,7 @@ describe('[points §9] parameters', () => {
     expect(taken.at(-1)).toMatchObject({ limit: { value: 90 }, free: { value: 2 } });
   });
 
-  test('a change that the engine cannot take now is answered like any other, since it is stored and comes into force', async () => {
+  test('a change that the engine cannot apply now is answered like any other, because it is stored and comes into force later', async () => {
     const { stored, warnings, engine, call, update, parameters } = setup();
     engine.takeStored = () =>
       Promise.reject(new Fault('engine-unavailable', 'the rule engine is not running; try again'));

@@ -44,7 +44,7 @@ function recorded(...events: (Partial<Omit<RecordedEvent, 'details'>> & { detail
 }
 
 describe('recorded rules', () => {
-  test('[audit §7] a rule as it was recorded is not a finding, also after it was enabled or imported', () => {
+  test('[audit §7] a rule in its recorded state is not a finding, also after it was enabled or imported', () => {
     const created = { details: { before: null, after: view(3) } };
     expect(recorded(created).compare([stored(3)], true)).toEqual([]);
     const enabled = { action: 'automation.rule.enable', details: { after: { enabled: true, mode: 'shadow' } } };
@@ -85,7 +85,7 @@ describe('recorded rules', () => {
     ]);
   });
 
-  test('[audit §7] what a crash left open, or retention removed, is not comparable', () => {
+  test('[audit §7] acts that a crash left open, or that retention removed, are not comparable', () => {
     const created = { details: { before: null, after: view(3) } };
     const open = { outcome: 'accepted', eventId: 'open-event' };
     const edited = [stored(3, { priority: 7 })];

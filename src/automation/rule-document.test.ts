@@ -24,8 +24,8 @@ function refusal(...args: Parameters<typeof deriveColumns>): { code: string; mes
   throw new Error('the document was accepted');
 }
 
-describe('[rules §1.3] both columns of a flow come from one document', () => {
-  test('an editor document: kept as it was sent, and its topology beside it', () => {
+describe('[rules §1.3] both columns of a flow are derived from one document', () => {
+  test('an editor document: stored as sent, with its topology', () => {
     const { flow: columns, trigger, warnings } = deriveColumns({ flow_json: flow }, catalogue);
     expect(JSON.parse(columns?.flow_json ?? '')).toEqual(flow);
     expect(JSON.parse(columns?.nodes_json ?? '')).toMatchObject({ start_node: 'start' });

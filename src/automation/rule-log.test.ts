@@ -26,7 +26,7 @@ describe('[rules §7.5] per-rule log', () => {
     expect(readFileSync(join(folder, 'rules', '8.log'), 'utf8')).toBe('{"b":2}\n');
   });
 
-  test('a file at its limit is rotated, and only so many are kept; none outgrows the limit', async () => {
+  test('a file at its limit is rotated, the number of files is limited, and no file exceeds the limit', async () => {
     const log = createRuleLog(folder, limits, simulatedClock(), silentLog);
     for (let number = 1; number <= 9; number++) log.append(1, line(`run ${number}`));
     await log.flush();
@@ -45,7 +45,7 @@ describe('[rules §7.5] per-rule log', () => {
     expect(readFileSync(join(folder, '1.log.1'), 'utf8')).toContain('old 2');
   });
 
-  test('lines that come while a batch is written are one more batch, however long that takes, and are written without another line', async () => {
+  test('lines that arrive while a batch is written form one more batch, which is written without further lines', async () => {
     const clock = simulatedClock();
     const log = createRuleLog(folder, limits, clock, silentLog);
     const text = (): string =>
@@ -66,7 +66,7 @@ describe('[rules §7.5] per-rule log', () => {
     await log.close();
   });
 
-  test('what finds no room, and what the disk refuses, is dropped and counted', async () => {
+  test('lines beyond the buffer, and those that the disk rejects, are dropped and counted', async () => {
     const full = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
     for (let number = 1; number <= 3; number++) full.append(1, line(`run ${number}`));
     expect(full.dropped()).toBe(1);

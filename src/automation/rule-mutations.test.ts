@@ -133,7 +133,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
   };
   const shared = (nodeId: string): string => `shared-point /flow_json ${nodeId}`;
 
-  test('enable: none alone, one for each other enabled rule and point, none for rules that are disabled', async () => {
+  test('enable: no warning alone, one for each other enabled rule and point, none for disabled rules', async () => {
     const first = await create(writing(write(1), write(2)));
     const second = await create(writing(write(2), write(2, 'measurement')));
     const third = await create(writing(write(1)));
@@ -206,7 +206,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     expect(warningsOf(await call('update', first, { trigger_config: null }))).toEqual([]);
   });
 
-  test('the flow’s own warnings come first', async () => {
+  test('the flow’s own warnings are first', async () => {
     const id = await create(writing(write(1)), { trigger_config: onChangeOf(1) });
     const flow = writing(write(1));
     const nodes = [...(flow['nodes'] as object[]), editorNode('lost', 'action', { writes: [write(2)] })];

@@ -374,7 +374,7 @@ describe('[rules §7.5] recorder', () => {
     expect(transactions.flatMap((each) => each.states)).toHaveLength(3);
   });
 
-  test('[rules §5.2] what must be stored at once when it changes takes its rule along, and no other', async () => {
+  test('[rules §5.2] state that must be stored at once is stored with the rest of its rule only', async () => {
     const { recorder, transactions, states, pass } = setup();
     for (const ruleId of [1, 2]) states.set(ruleId, 'off');
     recorder.touch([1, 2]);

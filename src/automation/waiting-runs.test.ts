@@ -26,7 +26,7 @@ describe('runs that wait to be stored together', () => {
     expect([runs.dueIn(1000), runs.length]).toEqual([400, 1]);
   });
 
-  test('wait no longer when a block is full, when their rule is asked for, or when half of the queue is', () => {
+  test('wait no longer when a block is full, when their rule is requested, or when half of the queue is full', () => {
     const full = new WaitingRuns(limits, 1000);
     for (let number = 1; number < blockRunsMaximum; number++) full.push(row(1, number), 0);
     expect(full.dueIn(0)).toBe(1000);

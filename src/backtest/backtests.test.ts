@@ -112,7 +112,7 @@ describe('[rules §10.5] backtests', () => {
     expect(await backtests.run(short)).toMatchObject({ evaluations: 864 });
   });
 
-  test('a service that stops ends those that run, and begins none', async () => {
+  test('a service that stops ends running ones, and starts no more', async () => {
     const backtests = new Backtests(systemClock);
     const long = backtests.run(job(100));
     const ended = expect(long).rejects.toMatchObject({ code: 'not-ready' });

@@ -105,7 +105,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  test('what has no JSON form is refused', () => {
+  test('values without a JSON form are refused', () => {
     for (const value of [Number.NaN, [Number.POSITIVE_INFINITY], { a: '\ud800' }, undefined])
       expect(() => canonicalJson(value)).toThrow(Error);
     expect(canonicalJson([-0])).toBe('[0]');

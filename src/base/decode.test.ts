@@ -144,7 +144,7 @@ test.each([
   expect(decoded.ok ? null : decoded.issues[0]?.message).toBe(message);
 });
 
-test('what must be is said in words: a described pattern, a choice', () => {
+test('expectations are stated in words: a described pattern, a choice', () => {
   const words = decoder(
     Type.Object({
       size: Type.Optional(Type.String({ pattern: '^[1-9]$', description: 'a digit from 1 to 9' })),

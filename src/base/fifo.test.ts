@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Fifo } from './fifo.ts';
 
-test('pushing, looking and taking in any order give what an array gives', () => {
+test('any sequence of operations has the results of an array', () => {
   const step = fc.oneof(
     fc.record({ push: fc.integer() }),
     fc.record({ take: fc.nat({ max: 5 }) }),

@@ -57,7 +57,7 @@ describe('[platform §4.2] structured logs', () => {
     expect(lines.map(({ msg }) => msg)).toEqual([...messages, ...messages]);
   });
 
-  test('nothing that could be used to sign in is written: members of that name, and what a message quotes', () => {
+  test('credentials are redacted: members with their names, and quotes in messages', () => {
     const token = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(40)}`;
     const { lines } = logged(`
       const log = createLog('info');

@@ -40,7 +40,7 @@ describe('a task that is done again and again', () => {
     expect(clock.pendingCount()).toBe(0);
   });
 
-  test('is done at once when somebody asks, and once more when it is under way; the next time counts from then', async () => {
+  test('runs at once on request, and once more if it is running; the next time counts from then', async () => {
     const { clock, timer, state } = setup();
     clock.advance(60);
     timer.now();
@@ -74,7 +74,7 @@ describe('a task that is done again and again', () => {
     expect(told).toEqual([]);
   });
 
-  test('unless it keeps what should not be kept for long: then it is logged once with its cause, and again after a success', async () => {
+  test('if data must not wait for long, it is logged once with its cause, and again after a success', async () => {
     const { told, round } = setup('it waits');
     const away = new Fault('storage-unavailable', 'away', { cause: new Error('no such host') });
     for (const error of [away, away, undefined, away]) await round(error);

@@ -49,7 +49,7 @@ describe('calls', () => {
     expect(await caller.call('later', { answer: 7, turns: 3 })).toBe(7);
   });
 
-  test('a call with a deadline of its own is refused at that one, and not before', async () => {
+  test('a call with its own deadline is refused at that time, and not before', async () => {
     const { caller, clock } = twins();
     let refused = 0;
     const late = caller.call('never', null, 3 * deadlineMs).catch(() => refused++);
@@ -72,7 +72,7 @@ describe('calls', () => {
     );
   });
 
-  test('a Fault keeps its code, its words and its particulars, and with the code what that means', async () => {
+  test('a Fault keeps its code, message and details, and the meaning of the code', async () => {
     const { caller } = twins();
     const refused = await caller.call('half', { of: 3 }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(Fault);

@@ -24,7 +24,7 @@ function read(text: string): unknown {
 }
 
 describe('[points §1] strict YAML', () => {
-  test('a valid file is read as it stands', () => {
+  test('a valid file is read unchanged', () => {
     expect(read('name: a # comment\nlist: [{ id: 1 }]\n')).toEqual({ name: 'a', list: [{ id: 1 }] });
   });
 

@@ -204,7 +204,7 @@ describe('[platform §7] output', () => {
     ]);
   });
 
-  test('help is help: on standard output when asked for, on standard error where a word is missing', async () => {
+  test('help is on standard output if requested, on standard error after an incomplete command', async () => {
     expect(await run(['rules', '--help'])).toMatchObject({
       exitCode: 0,
       error: '',

@@ -66,7 +66,7 @@ describe('[platform §7] a service that is unavailable during a watch', () => {
     );
   });
 
-  test('what another attempt cannot help ends it at once', async () => {
+  test('an error that a retry cannot fix ends it at once', async () => {
     const shown = testTerminal({ isTerminal: true });
     const line = { terminal: shown.terminal, clock: simulatedClock(), interrupted: new AbortController().signal };
     await expect(showing(line, 1, () => Promise.reject(away(false)))).rejects.toThrow('no answer.');

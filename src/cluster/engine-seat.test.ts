@@ -184,7 +184,7 @@ describe('the engine of a leader', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('its parameters are not asked again: the engine that follows has those of its own file, or of a newer change', async () => {
+  test('its parameters are not requested again: the next engine has those of its own file, or of a newer change', async () => {
     const changing = seat.reload({ limit: { value: 1, unit: undefined } });
     expect(sent.splice(0)).toMatchObject([{ message: { argument: { parameters: { limit: { value: 1 } } } } }]);
     for (let turn = 0; turn < 2; turn++) {

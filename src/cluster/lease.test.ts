@@ -105,7 +105,7 @@ describe('the lease of the engine', () => {
     expect(leaseMs + pollMs + 1000).toBeLessThan(2000);
   });
 
-  test('of several exactly one leads; given up in order, the next follows without a wait', async () => {
+  test('of several exactly one leads; after a clean handover the next one follows without a wait', async () => {
     const all = [contend(), contend(), contend()];
     await expect.poll(() => all.filter(({ lease }) => lease.state() === 'leading').length).toBe(1);
     const first = all.find(({ lease }) => lease.state() === 'leading');

@@ -118,7 +118,7 @@ test('an expired lease stops the recording by itself, before any notification', 
   await recording.stop(true);
 });
 
-test('what a stop in order finds is stored; nothing is kept', async () => {
+test('at a clean stop pending rows are stored; nothing is spooled', async () => {
   const { recording, lead, reading } = rig({ flush_interval_ms: 60_000 });
   await lead(1);
   await expect.poll(async () => (await recording.counts()).waiting).toBe(0);
@@ -219,7 +219,7 @@ test('a failure to store spooled readings is logged once', async () => {
   await recording.stop(true);
 });
 
-test('what a process that was killed had begun to keep is stored after its next start', async () => {
+test('rows that a killed process had started to spool are stored after its next start', async () => {
   const row = { series, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
   await historySpool(history.folder).keep([row, { ...row, eventMs: 2000 }]);
   const file = join(history.folder, 'spool-history', kept()[0] ?? '');

@@ -49,7 +49,7 @@ const refusal = (work: () => unknown): string => {
 };
 
 describe('[platform §4.4] a backup', () => {
-  test('a small file that disappears meanwhile is left out; a target that disappears is an error', () => {
+  test('a small file that disappears during the backup is skipped; a target that disappears is an error', () => {
     mkdirSync(join(dataDir, 'journal'));
     const journal = join(dataDir, 'journal', '1.rows');
     writeFileSync(journal, 'rows');

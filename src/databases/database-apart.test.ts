@@ -113,7 +113,7 @@ describe('a database file whose statements another thread carries out', () => {
   });
 });
 
-test('when the thread has ended by itself, everything is refused and the log says what to do', async () => {
+test('after a crash of the thread everything is refused, and the log says what to do', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
   const lines: string[] = [];
   const log = { ...silentLog, error: (message: string) => void lines.push(message) };

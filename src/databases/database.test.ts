@@ -219,7 +219,7 @@ test.each(engines)('[rules §1.1] ids of rules are never given again, not even t
 });
 
 describe.each(engines)('executions of before, on %s', (engine) => {
-  test('are packed into blocks, and read as they were', async () => {
+  test('are packed into blocks, and read back unchanged', async () => {
     const places = await testPlaces(engine);
     const run = async (text: string): Promise<void> => {
       if (typeof places.runtime !== 'string') return void (await runOn(places.runtime, text));

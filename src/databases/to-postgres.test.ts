@@ -103,7 +103,7 @@ describe('a site that moves', () => {
     await runtime.close();
   });
 
-  test('kept forecasts come out as they went in', async () => {
+  test('stored forecasts are copied unchanged', async () => {
     await fill();
     const kind = { taskId: 'load', taskRevision: 1, bindingId: 'site', bindingRevision: 2 };
     const numbers = {
@@ -176,7 +176,7 @@ describe('a site that moves', () => {
     await server.close();
   });
 
-  test('a chain that is broken arrives as broken as it was: nothing is put right', async () => {
+  test('a broken chain is copied unchanged: nothing is repaired', async () => {
     await fill();
     await trail.tamper(`UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 200`);
     await moveToPostgres(trail.folder, place, () => undefined);

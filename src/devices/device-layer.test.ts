@@ -107,7 +107,7 @@ test('a layer that is started idle touches no device before it is activated, eve
   }
 });
 
-test('[points §7.2] the safe value keeps limits too, and the engine learns of it; what became of a command and why is known', async () => {
+test('[points §7.2] the safe value respects limits too, and the engine is notified; the result of a command and its reason are known', async () => {
   const device = await startModbusDevice();
   const site = siteOf(
     `[{ id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 500, word_order: big }]`,

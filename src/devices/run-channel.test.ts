@@ -63,7 +63,7 @@ test('[points §3] a failure in a callback, told from outside, does the same; a 
   expect(seats.at(-1)?.left).toBe(false);
 });
 
-test('a driver that cannot even stop is left behind all the same, and a stopped channel starts none', async () => {
+test('a driver that fails to stop is abandoned all the same, and a stopped channel starts none', async () => {
   const { clock, events, seats, running } = channel({ wake: true, stop: true });
   running.start();
   running.wake();

@@ -26,7 +26,7 @@ describe('carry', () => {
     expect(added[perDay - 1]).toBeLessThan(added[0] ?? 0);
   });
 
-  test('the spread is what carrying leaves: small at first, whole again later', () => {
+  test('the spread is the residual of the carry: small at first, full later', () => {
     const carry = learnCarry(missesWith(0.95, 40 * perDay), perDay);
     const { spread } = carryOver(carry, new Float64Array(perDay), 3 * perDay, perDay);
     expect(spread[0]).toBeLessThan(0.6);

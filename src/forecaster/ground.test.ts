@@ -33,7 +33,7 @@ test('a flag of whole days marks days off, whichever day the cell that ends at m
   expect(kinds((cell) => Math.floor((cell + 1) / 24) === 9)).toEqual(holiday);
 });
 
-test('a rare flag of hours marks none: its cells stay working days', () => {
+test('a rare flag of hours marks no days: its cells stay working days', () => {
   expect(kinds((cell) => cell % 24 === 8 && Math.floor(cell / 24) % 3 === 0, 8)).toEqual(ordinary);
   expect(kinds((cell) => Math.floor(cell / 24) === 9 && cell % 24 < 12, 8)).toEqual(ordinary);
 });

@@ -55,7 +55,7 @@ describe('no change of level', () => {
     for (const hour of [0, 9, 18]) expect(found(quietCase({ ...shape, day, hour, seed: 60 + day }).sample)).toBeNull();
   });
 
-  test('a tenth more is within what weather does', () => {
+  test('a tenth more may be due to the weather', () => {
     expect(found(shifted(quiet, 72, (value) => 1.1 * value).sample)).toBeNull();
   });
 });

@@ -27,7 +27,7 @@ describe('across a clock change', () => {
   });
 });
 
-test('what follows the sun keeps its grid: it is forecast as well after the clocks went forward as before', () => {
+test('a series that follows the sun keeps its grid: its forecast is as good after a clock change as before', () => {
   const count = 42 * 24;
   const errorFrom = (originMs: number): number => {
     const startMs = originMs - (count - 1) * hourMs;

@@ -27,7 +27,7 @@ function plant(floor = 0, rounding = 0, horizon = perDay): Ground {
 }
 
 describe('light', () => {
-  test('is the covariate whose zeros are zeros of the target, and none where nights are not empty', () => {
+  test('is the covariate whose zeros are zeros of the target, and none if nights are not empty', () => {
     expect(lightOf(plant())).toEqual([1]);
     expect(lightOf(plant(2))).toEqual([]);
     expect(lightOf(plant(0, 0.0009))).toEqual([1]);
@@ -62,7 +62,7 @@ describe('nights in a regression', () => {
     expect(Array.from(rows).filter((row) => dark[row] === 1)).toEqual([]);
   });
 
-  test('are nothing ahead, and days are what the light says', () => {
+  test('are zero ahead, and days follow the light', () => {
     const rows = predictRegression(fit, ground, 0);
     const { count } = ground.sample;
     const dark = darkCells(ground, [1]);

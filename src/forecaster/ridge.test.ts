@@ -116,7 +116,7 @@ describe('ridge', () => {
     );
   });
 
-  test('a prediction out of fold does not change with the targets of its own fold', () => {
+  test('an out-of-fold prediction does not depend on the targets of its own fold', () => {
     const x = noise(80, 3);
     const target = x.map((value) => 2 * value + 1);
     const other = target.map((value, row) => (row % 4 === 1 ? value + 100 : value));
@@ -127,7 +127,7 @@ describe('ridge', () => {
     expect(second[0]).not.toBe(first[0]);
   });
 
-  test('of the offered penalties the one that misses least out of fold is kept', () => {
+  test('of the given penalties the one with the smallest out-of-fold error is used', () => {
     const columns = Array.from({ length: 20 }, (_, index) => noise(40, 100 + index));
     const target = noise(40, 5);
     const shape = { slots: 1, reach: 0 };

@@ -97,7 +97,7 @@ describe('trees', () => {
 });
 
 describe('boosting', () => {
-  test('it learns what a step of the base left, and a fold does not know its own targets', () => {
+  test('it learns the residual of the base at a step, and a fold does not use its own targets', () => {
     const x = noise(6);
     const target = x.map((value) => Math.sin(6 * value));
     const settings = {

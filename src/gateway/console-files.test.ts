@@ -53,7 +53,7 @@ async function listening(): Promise<string> {
 }
 
 describe('[platform §2.3] security headers of the console', () => {
-  test('the page has a strict policy, and a nonce of its own each time', async () => {
+  test('the page has a strict policy, and a new nonce each time', async () => {
     const base = await listening();
     const [first, second] = [await fetch(`${base}/`), await fetch(`${base}/`)];
     const policy = first.headers.get('content-security-policy') ?? '';
@@ -93,7 +93,7 @@ describe('[platform §2.3] security headers of the console', () => {
     expect(shown(head)).toEqual(shown(get));
   });
 
-  test('a console that is built again is what the next load shows; what went is a 404', async () => {
+  test('after a rebuild the next load shows the new console; removed files are 404', async () => {
     const base = await listening();
     rmSync(join(folder, 'assets', 'index-a1.js'));
     rmSync(join(folder, 'assets', 'index-a1.js.gz'));

@@ -96,7 +96,7 @@ describe('[platform §1.3] SIGTERM drains', () => {
     await Promise.all([idle.closed, silent.closed]);
   });
 
-  test('what never ends is cut after drain_timeout_ms, not before', async () => {
+  test('a request that never ends is cut after drain_timeout_ms, not before', async () => {
     await start(300);
     const dripping = await opened(
       'POST /take HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',

@@ -360,7 +360,7 @@ describe('[platform §2.4] trusted proxies', () => {
     expect((await fail('10.0.0.3')).status).toBe(429);
   });
 
-  test('a trusted one names the client; what the client itself put in front is not believed', async () => {
+  test('a trusted proxy names the client; an address added by the client itself is ignored', async () => {
     await start({ failed_authentications_per_minute: 2, trusted_proxies: ['127.0.0.1'] });
     for (const forwarded of ['10.0.0.1', '10.9.9.9, 10.0.0.1']) expect((await fail(forwarded)).status).toBe(401);
     const limited = await fail('10.8.8.8, 10.0.0.1');

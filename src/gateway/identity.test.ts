@@ -300,7 +300,7 @@ describe('[identity §1] the local key', () => {
   });
 });
 
-describe('[identity §4] one subject: what a role may', () => {
+describe('[identity §4] one subject: permissions of a role', () => {
   const table = {
     'automation.rule.manage': ['Admin', 'Engineer'],
     'automation.rule.execute': ['Admin', 'Engineer'],

@@ -29,7 +29,7 @@ async function asked(accept: string): Promise<{ status: number; type: string | n
 }
 
 describe('[rules §10.1] progress', () => {
-  test('comes in lines to a caller that accepts them, and to no other', async () => {
+  test('is sent in lines only to a caller that accepts them', async () => {
     let isWanted: boolean | undefined;
     await started(async ({ progress }) => {
       isWanted = progress !== undefined;
@@ -65,7 +65,7 @@ describe('[rules §10.1] progress', () => {
     expect(JSON.parse(late.text.split('\n')[1] ?? '')).toMatchObject({ error: { code: 'too-many-evaluations' } });
   });
 
-  test('the client reports it, and refuses with what the last line says', async () => {
+  test('the client reports it, and refuses with the error of the last line', async () => {
     await started(async ({ progress }) => {
       progress?.(0.1);
       progress?.(0.9);

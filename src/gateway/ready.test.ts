@@ -17,7 +17,7 @@ async function ask(checks: ReadyChecks) {
 }
 
 describe('[platform §4.1] ready', () => {
-  test('200 with a word for each part, without a token', async () => {
+  test('200 with the status of each part, without a token', async () => {
     const { get, close } = await ask(fine);
     expect(await get()).toEqual([
       200,

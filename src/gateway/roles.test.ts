@@ -15,7 +15,7 @@ describe('[identity §8] the role of a claim', () => {
     expect(roleOf({ 'https://a/b': 'everybody' }, roleClaimOf('/https:~1~1a~1b', map))).toBe('Viewer');
   });
 
-  test('with a claim of its own the claim `role` does not count; without a map its values are the roles', () => {
+  test('with a configured claim the claim `role` does not count; without a map its values are the roles', () => {
     const claim = roleClaimOf('groups', '');
     expect(roleOf({ role: 'Admin' }, claim)).toBeNull();
     expect(roleOf({ role: 'Admin', groups: ['Viewer', 'Engineer'] }, claim)).toBe('Engineer');

@@ -21,7 +21,7 @@ describe('[identity §7.1] the cookie of a session', () => {
       expect(cookieHeader(request({ host }), 'v', 60)).toContain('Secure');
   });
 
-  test('the cookie of a sign-in with a provider comes along when the browser is sent back', () => {
+  test('the cookie of a sign-in with a provider is sent when the browser is redirected back', () => {
     expect(cookieHeader(away, 'v', 60, 'sign-in')).toContain('SameSite=Lax');
   });
 
@@ -35,7 +35,7 @@ describe('[identity §7.1] the cookie of a session', () => {
     ]);
   });
 
-  test('what a browser says of where a request comes from', () => {
+  test('origin headers of a browser', () => {
     const comes = (headers: Readonly<Record<string, string>>): boolean => {
       try {
         checkSameOrigin(request({ host: 'plant.example', ...headers }));

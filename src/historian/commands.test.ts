@@ -57,7 +57,7 @@ describe('[points §6.1] accepted commands', () => {
     ]);
   });
 
-  test('commands without a row get one when their series is asked for, and only once', () => {
+  test('commands without a row get one when their series is requested, and only once', () => {
     const { command, observer, told } = rig({ recordIntervalMs: 500, repeatMs: 60_000 });
     command(5, 100);
     command(5, 200);

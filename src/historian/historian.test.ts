@@ -359,7 +359,7 @@ describe.each(historyEngines)(
       expect([...cells].map(fromRollups)).toEqual([true, false, true]);
     });
 
-    test('rows that come late and in any order bring their rollups up to date', async () => {
+    test('rows that arrive late and in any order update their rollups', async () => {
       await historian.append(minutes(30));
       await historian.append([row(7 * minuteMs + 500, 100)]);
       await historian.append([row(500, 50)]);

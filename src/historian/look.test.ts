@@ -73,7 +73,7 @@ describe('[points §6.1] recorded rows', () => {
     ]);
   });
 
-  test('a reading is recorded once; an unchanged newer one only when all are asked for', () => {
+  test('a reading is recorded once; an unchanged newer one only if all are requested', () => {
     const observer = createObserver(points);
     expect(shown(observer.look(table(7, 1000), false))).toEqual([[1000, 7, quality.good]]);
     expect(observer.look(table(7, 1100, 1000), true)).toEqual([]);

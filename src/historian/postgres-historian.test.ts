@@ -85,7 +85,7 @@ describe('partitions', () => {
     expect([...(await read(borderMs + quarterMs, 2)).cells]).toEqual([1, 2]);
   });
 
-  test('older data that is imported finds its partition; what lies before 2000 and after 2100 has one', async () => {
+  test('older imported data finds its partition; data before 2000 and after 2100 has one each', async () => {
     const years = [1901, 1980, 1999, 2010, 2150, 2290].map((year) => Date.UTC(year, 5, 1));
     await historian.append(years.map((atMs, index) => row(atMs, index)));
     const made = await partitions();

@@ -72,7 +72,7 @@ describe.each(historyEngines)('readings on %s', (engine) => {
     expect(read).toEqual(await expected(baseMs, baseMs + rows.length * 1000));
   });
 
-  test('an instant that alone fills a portion is one reading, and what follows is read', async () => {
+  test('an event time whose rows fill a portion is one reading, and the next rows are read', async () => {
     const same = Array.from({ length: readingsPortion + 5 }, (_, index) => rowAt(baseMs, index, baseMs + index));
     await history.historian.append([rowAt(baseMs - 1000, 1), ...same, rowAt(baseMs + 1000, 2)]);
     expect(await readings(baseMs - 1000, baseMs + 1000)).toEqual([
@@ -82,7 +82,7 @@ describe.each(historyEngines)('readings on %s', (engine) => {
     ]);
   });
 
-  test('a series that has none', async () => {
+  test('an empty series', async () => {
     expect(await readings(0, baseMs)).toEqual([]);
   });
 });

@@ -179,7 +179,7 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     await recorder.stop(true);
   });
 
-  test('a wall clock set back while rows wait makes none of them come from the future', async () => {
+  test('a wall clock that is set back while rows wait does not make them future rows', async () => {
     const { clock, pass, publish, recorder } = await rig({ flush_interval_ms: 10_000 });
     publish(1);
     await pass(1500);
@@ -229,7 +229,7 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     expect(await values()).toEqual([3, 4, 5, 6]);
   });
 
-  test('a store that another process has locked is waited for, not given up', async () => {
+  test('the recorder waits for a store that another process has locked', async () => {
     const { seconds, recorder } = await rig();
     await seconds(1);
     const release = await history().hold();

@@ -181,7 +181,7 @@ async function outage(spoolFolder: string) {
   return { recording, said };
 }
 
-test('what could not be stored is kept whole, however long that takes beside stop_timeout_ms', async () => {
+test('unstored rows are spooled completely, however long that takes beyond stop_timeout_ms', async () => {
   const { recording, said } = await outage(folder);
   const counts = await recording.stop(false);
   expect(said).toEqual([]);

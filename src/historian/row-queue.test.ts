@@ -124,7 +124,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     expect(left()).toEqual([]);
   });
 
-  test('what a read could not have stored counts as known from the moment it is', async () => {
+  test('the ingestion time of rows that a read missed is the time of storage', async () => {
     const { clock, start, row, stored, state } = rig();
     const queue = start();
     queue.add([row(1)]);
@@ -152,7 +152,7 @@ describe('[points §6.1] rows of a file wait for more of their series', () => {
     expect([...stored.values()].map(({ ingestedMs }) => ingestedMs)).toEqual([clock.wallMs()]);
   });
 
-  test('an end without warning loses none that was flushed; the next process stores them when it begins', async () => {
+  test('a crash loses no flushed row; the next process stores them at its start', async () => {
     const { clock, start, row, stored, said } = rig();
     const queue = start();
     queue.add([row(1), row(2)]);

@@ -60,7 +60,7 @@ test('[platform §8] the last of several answers ends the wait, an error or a ca
   await again.ended;
 });
 
-test('[platform §8] an answer that never comes is waited for until the deadline', async () => {
+test('[platform §8] a missing answer is waited for until the deadline', async () => {
   const { ask, waiting, clock } = watched();
   ask(1);
   const { ended, isOver } = await waiting();

@@ -9,12 +9,12 @@ const tools = toolsOf(operations, true);
 const named = (name: string) => tools.find((tool) => tool.name === name);
 
 describe('[platform §8] tools', () => {
-  test('[platform §8] data processing has none in version 1', () => {
+  test('[platform §8] data processing has no tools in version 1', () => {
     expect(toolsOf(Object.values(dataProcessing), true)).toEqual([]);
     expect(operations.some(({ name }) => name.startsWith('data_processing.'))).toBe(true);
   });
 
-  test('what is left out besides is about identity or answers text', () => {
+  test('the other omitted operations are about identity or answer text', () => {
     const left = operations.filter((capability) => !tools.some((tool) => tool.capability === capability));
     expect(left.map(({ name }) => name).filter((name) => !name.startsWith('data_processing.'))).toEqual([
       'platform.metrics',

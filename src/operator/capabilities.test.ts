@@ -83,7 +83,7 @@ test('[points §8.1] a command that failed while the list is read is shown with 
   });
 });
 
-test('[points §3.1] a point that holds text shows it, with the quality of what the device said', async () => {
+test('[points §3.1] a text point shows its text, with the quality of the message', async () => {
   const sample = {
     atMs: 1000,
     values: tankSite.points.map(() => null),

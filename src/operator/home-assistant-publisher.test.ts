@@ -50,7 +50,7 @@ function publisher(room: () => number, controls: () => boolean = () => true) {
 /** A discovery and a state for each point. */
 const messages = tankSite.points.length * 2;
 
-test('[points §3.5] what the broker does not take now is said in the next rounds; what did not change is said once', async () => {
+test('[points §3.5] messages that the broker does not accept are repeated in the next rounds; unchanged ones are sent once', async () => {
   const { own, clock, said, opened } = publisher(() => 3);
   await rounds(clock, 1);
   expect(said).toHaveLength(3);

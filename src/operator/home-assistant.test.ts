@@ -51,7 +51,7 @@ describe('[points §3.5] Home Assistant', () => {
     for (const text of messages.values()) expect(text).not.toContain('command_topic');
   });
 
-  test('what has no usable value is unknown, and text is itself', () => {
+  test('an unusable value is unknown, and text is sent as text', () => {
     expect(Object.fromEntries(stateMessages(site, sample, new Map([[2, 'heating']]), rules))).toEqual({
       'setpoint/plant.1/4/measurement/1': '12.5',
       'setpoint/plant.1/4/measurement/2': '100',

@@ -40,7 +40,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     expect(taker.dropped(0)).toBe(0);
   });
 
-  test('[points §4.1] a full slot gives way to equal or higher priority and refuses a lower one: one command or none', () => {
+  test('[points §4.1] a full slot accepts a command of equal or higher priority and refuses a lower one: one command or none', () => {
     const { generation, submit, taker, writer } = slots();
     const write = (value: number, priority: number) => submit(0, value, generation, priority);
     expect([write(1, 5), write(2, 4), write(3, 5), write(4, 100), write(5, 99)]).toEqual([
@@ -61,7 +61,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     ]);
   });
 
-  test('[points §4.1] a replaced command is as old as what replaced it', () => {
+  test('[points §4.1] a replaced command has the age of its replacement', () => {
     const { clock, submit, taker } = slots();
     submit(0, 1);
     clock.advance(maxAgeMs);

@@ -64,7 +64,7 @@ describe.each(engines)('[data-processing §5.1] a process call, on %s', (engine)
     ]);
   });
 
-  test('[data-processing §5.3]: the accepted record comes before the first read of operational data', async () => {
+  test('[data-processing §5.3]the accepted record precedes the first read of operational data', async () => {
     let before: string[] | undefined;
     const site = await start({
       beforeRead: (gateway) => (before = gateway.entries.map(({ outcome }) => outcome)),

@@ -102,7 +102,7 @@ describe.each(engines)('[data-processing §7] the actor is never sent to the pro
   });
 });
 
-describe.each(engines)('what a process call may change, on %s', (engine) => {
+describe.each(engines)('effects of a process call, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test('[data-processing §7]: a process call leaves live state, command slots and history byte-identical', async () => {

@@ -51,7 +51,7 @@ describe('its request', () => {
     expect(early.as_of).toBe('2026-07-11T11:45:00Z');
   });
 
-  test('has what the schedule says', () => {
+  test('has the members of the schedule', () => {
     const own = scheduled('every_seconds: 900, horizon_steps: 1, quantiles: [0.5]', [
       ['max_quantiles: 0', 'max_quantiles: 1'],
     ]);
@@ -74,7 +74,7 @@ describe('its request', () => {
 describe('commissioning refuses', () => {
   const faults = (text: string): string => commissionFaults({ routes: withSchedule(text) }).join('\n');
 
-  test('what the task does not allow', () => {
+  test('members that the task does not allow', () => {
     expect(faults('every_seconds: 900, offset_seconds: 900')).toContain('must be less than every_seconds, 900');
     expect(faults('every_seconds: 900, horizon_steps: 289')).toContain("must be at most the task's 288");
     expect(faults('every_seconds: 900, quantiles: [0.5]')).toContain('must be at most 0');

@@ -69,7 +69,7 @@ describe('[rules §6.2] arbitration state survives a restart', () => {
     expect(asked(after, budgeted, 1, 0, 5 + 58_000)).toEqual({ allowed: true });
   });
 
-  test('a point with neither is not stored, and a damaged claim counts as none', () => {
+  test('a point without either is not stored, and a damaged claim is ignored', () => {
     const arbiter = createArbiter();
     begin(arbiter, 1000);
     arbiter.claim(plain, 7, 100, written);

@@ -77,7 +77,7 @@ describe('[rules §1.5] classes of changes', () => {
     expect(sameLogic(change(rule(two, { x: 7, label: 'Other' })))).toBe(true);
   });
 
-  test('a label is wording, also where there was none', () => {
+  test('a label is wording, also a new one', () => {
     const fields = [{ path: '/data/label', before: 'Decide', after: 'Choose' }];
     const changed = [{ id: 'd', label: 'Choose', fields }];
     expect(change(rule(two, { label: 'Choose' }))).toEqual({
@@ -93,7 +93,7 @@ describe('[rules §1.5] classes of changes', () => {
     expect(ruleDifference(bare, labelled).classes).toEqual(['wording']);
   });
 
-  test('each setting is a change of its own', () => {
+  test('each setting is a separate change', () => {
     expect(change(rule(two, { settings: { name: 'q', priority: 3 } }))).toEqual({
       ...nothing,
       classes: ['settings'],

@@ -180,7 +180,7 @@ describe('records of runs that have their way in common', () => {
   ];
 
   // A whole number ends the run on a value that is not finite, at a branch that depends on it; NaN is missing.
-  test('a rule with more ways than are kept records each run as a rule that never ran before', () => {
+  test('a rule with more trails than are cached records each run like a new rule', () => {
     const x = fc.oneof(
       fc.integer({ min: 0, max: ways }),
       fc.integer({ min: 0, max: ways }).map((at) => at + 0.5),
@@ -409,7 +409,7 @@ describe('[rules §6.2] two rules, one actuator', () => {
   });
 });
 
-describe('[rules §4.6], [rules §5.2] what a rule remembers', () => {
+describe('[rules §4.6], [rules §5.2] state of a rule', () => {
   const nodes = (threshold = 10) => [
     inputNode(['p'], ['x']),
     editorNode('p', 'period-delta', { input: 'x', period: 'daily', name: 'today', wires: { default: ['h'] } }),

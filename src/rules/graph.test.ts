@@ -111,7 +111,7 @@ const randomFlow = fc
   });
 
 describe('[rules §4.1] topological order, ties by code unit', () => {
-  test('of any flow: the smallest free id comes next', () => {
+  test('of any flow: the smallest free id is next', () => {
     fc.assert(
       fc.property(randomFlow, (flow) => {
         const { nodes } = accepted(flow).topology;

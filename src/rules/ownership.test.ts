@@ -53,7 +53,7 @@ describe('[points §7.3] the account', () => {
     expect([first?.toMs, second?.fromMs]).toEqual([1_700_000_000_001, 1_700_000_000_001]);
   });
 
-  test('what did not change is not handed over again', () => {
+  test('unchanged segments are not handed over again', () => {
     const ownership = new Ownership();
     ownership.took(0, rule(1), 1, at(0));
     expect(ownership.takeChanged()).toHaveLength(1);

@@ -53,7 +53,7 @@ describe('[rules §4.7] accepted', () => {
     expect(parsed.ok ? [...parsed.topology.nodes.keys()] : parsed.issues).toEqual(['s', 'i', 'd', 'a', 'e']);
   });
 
-  test('a node of any kind may read points of its own', () => {
+  test('a node of any kind may read points', () => {
     const own = [read('y', 2)];
     expect(
       parseTopology(

@@ -108,7 +108,7 @@ describe('[rules §4.1] accepted', () => {
     expect(parseFlow(flow, catalogue)).toMatchObject({ ok: true, warnings: [] });
   });
 
-  test('defaults: a write is to an action point; parameters or variables may be left out; max_age_ms is kept', () => {
+  test('defaults: a write is to an action point; parameters or variables may be omitted; max_age_ms is preserved', () => {
     const nodes = topologyOf(
       parseFlow(
         flowDocument('in', [

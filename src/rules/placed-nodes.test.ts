@@ -20,7 +20,7 @@ describe('[rules §12.2] places', () => {
     expect(withPlaces(undefined, null)).toBeUndefined();
   });
 
-  test('a node has the place of the stored document, and a new one a column behind what leads to it', () => {
+  test('a node has the position of the stored document, and a new one is a column after its predecessor', () => {
     const stored = { nodes: [node('a', [], { x: 7, y: 8 })] };
     const flow = { nodes: [node('a', ['b', 'c']), node('b', ['d']), node('c', ['b']), node('d', [])] };
     expect(placesOf(withPlaces(flow, stored))).toEqual({

@@ -27,7 +27,7 @@ function tried(then: RuleTest['then'], value: number | null = 20.1, more: Partia
 }
 
 describe('a test', () => {
-  test('[rules §11.1] compares outcome, output and writes by what would reach the device', () => {
+  test('[rules §11.1] compares outcome, output and writes with the values for the device', () => {
     const writes = [{ instance: 1, point: 1, value: 40 }];
     expect(tried({ outcome: 'acted', output: { node_id: 'd', name: 'high' }, writes })).toEqual({
       name: 'one',
@@ -113,7 +113,7 @@ describe('a test', () => {
     ]);
   });
 
-  test('[rules §11.1] what the site does not have is named', () => {
+  test('[rules §11.1] points and parameters that the site does not have are named', () => {
     const unknown: RuleTest = {
       name: 'unknown',
       given: [...given(1), { instance: 7, point_type: 'action', point: 3, value: 1 }],
@@ -126,7 +126,7 @@ describe('a test', () => {
     ]);
   });
 
-  test('[rules §11.1] what a run did is a test that passes; with another value it fails', () => {
+  test('[rules §11.1] the result of a run is a test that passes; with another value it fails', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, min: -50, max: 80 }), (value) => {
         const { outcome, writes } = tried({ outcome: 'acted' }, value);

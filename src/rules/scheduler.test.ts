@@ -278,7 +278,7 @@ describe('[rules §3.3] intervals', () => {
     expect([run(scheduler, 200), run(scheduler, 59_099), run(scheduler, 59_100)]).toEqual([false, false, true]);
   });
 
-  test('editing, disabling or breaking one rule leaves the others as they were', () => {
+  test('editing, disabling or breaking one rule does not affect the others', () => {
     const scheduler = createScheduler(unlimited);
     const other = scheduled(2, { type: 'interval', interval_ms: 300 });
     scheduler.change([everySecond, other], []);
@@ -305,7 +305,7 @@ describe('[rules §3.3] intervals', () => {
     expect(restarted(1_000_400 - 3_600_000)).toEqual([false, false, false, true]);
   });
 
-  test('[rules §3.4] a stored state that is damaged counts as none', () => {
+  test('[rules §3.4] a damaged stored state is ignored', () => {
     const watching = scheduled(1, onChange([1], 0, null));
     const good = { last_scheduled: null, last_trigger: null, last_acted: null };
     const entry = { key: '1:measurement:1', last: 5, gap: false };
@@ -347,7 +347,7 @@ describe('[rules §3.2] event runs', () => {
     return due.length > 0;
   };
 
-  test('at most once in event_min_interval_ms; a change in between is kept and fires when that has passed', () => {
+  test('at most once in event_min_interval_ms; a change in between is held and fires when the interval has passed', () => {
     const scheduler = paced();
     expect(event(scheduler, 1, 1000)).toBe(true);
     expect(scheduler.heldUntilMs()).toBeUndefined();

@@ -29,7 +29,7 @@ test('[rules §1.6] runs of one moment are compared by actuator and by node', ()
   });
 });
 
-test('[rules §1.6] a write that a limit changed is compared by what the rule asked for', () => {
+test('[rules §1.6] a write that a limit changed is compared by the requested value', () => {
   const limited = (ms: number, value: number): ReportedRun => {
     const asked = run(ms, value);
     const [action] = asked.actions_executed;

@@ -47,7 +47,7 @@ describe('[rules §5.2] state is dropped when its node is edited', () => {
       expect(carryRuleState([[1], [2], [3]], before, rule(edited))).toEqual([[]]);
   });
 
-  test('the carried memory is a copy: what the old version still counts does not reach the new one', () => {
+  test('the carried state is a copy: later changes of the old version do not reach the new one', () => {
     const state = [[1], [2], [4, 5, 0, 6]];
     const next = carryRuleState(state, before, before);
     state[2]?.splice(0, 4, 9, 9, 9, 9);

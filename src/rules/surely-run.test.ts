@@ -26,13 +26,13 @@ function before(nodes: Record<string, TopologyNode>, id: string): string[] {
   return names.filter((_, position) => (mask >> BigInt(position)) & 1n);
 }
 
-describe('what has surely run', () => {
+describe('nodes that have certainly run', () => {
   test('[rules §4.1] start → several inputs → one decision: all inputs have run', () => {
     const flow = { start: input('a', 'b'), a: input('d'), b: input('d'), d: choice({ x: ['end'] }), end };
     expect(before(flow, 'd')).toEqual(['start', 'a', 'b']);
   });
 
-  test('of two branches only what both lead through has run', () => {
+  test('of two branches only their common nodes have run', () => {
     const flow = { s: choice({ x: ['a'], else: ['b'] }), a: input('c'), b: input('c'), c: input('end'), end };
     expect(before(flow, 'c')).toEqual(['s']);
     expect(before(flow, 'a')).toEqual(['s']);

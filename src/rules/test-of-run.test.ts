@@ -93,7 +93,7 @@ describe('a run as a test', () => {
     expect(resultOf(runOf(80)).made.then).toMatchObject({ outcome: 'failed', writes: [] });
   });
 
-  test('[rules §11.3] what the plant refused is not expected of the rule', () => {
+  test('[rules §11.3] values that the plant refused are not expected of the rule', () => {
     const { made, result } = resultOf(runOf(20, nodes, 'offline'));
     expect(made.then).toEqual({ outcome: 'acted', output: { node_id: 'd', name: 'high' } });
     expect(result.passed).toBe(true);

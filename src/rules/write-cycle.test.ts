@@ -9,7 +9,7 @@ const rule = (id: number, startedBy: readonly number[], writes: readonly number[
 });
 
 describe('[rules §4.5] rules that start each other', () => {
-  test('two, three, none', () => {
+  test('two, three, no cycle', () => {
     const [a, b, c] = [rule(1, [10], [20]), rule(2, [20], [30]), rule(3, [30], [10])];
     expect(writeCycle(1, [a, b, c])).toEqual([1, 2, 3]);
     expect(writeCycle(2, [a, b, c])).toEqual([2, 3, 1]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seal, unseal } from './seal.ts';
 
-describe('[identity §9] what a session keeps for later', () => {
+describe('[identity §9] sealed values of a session', () => {
   test('opens with its cookie alone, and not when a byte of it was changed', () => {
     const sealed = seal('refresh-token', 'cookie');
     expect(unseal(sealed, 'cookie')).toBe('refresh-token');

@@ -256,7 +256,7 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     expect((await send({ code })).status).toBe(401);
   });
 
-  test('body limit, media type, syntax and schema come before the code, and use nothing up', async () => {
+  test('body limit, media type, syntax and schema are checked before the code, and do not use it up', async () => {
     await start();
     const code = await newLink();
     const padded = (bytes: number): string => JSON.stringify({ code: 'x' }).padEnd(bytes);

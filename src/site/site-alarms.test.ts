@@ -41,7 +41,7 @@ describe('[alarms §1] alarms of a site file', () => {
     expect(read('[]')).toEqual([]);
   });
 
-  test('what cannot be is refused with its line', () => {
+  test('invalid alarms are refused with their lines', () => {
     const one = (member: string): string => fault(`[{ id: a, name: A, ${point}, priority: low, ${member} }]`);
     expect(fault(`[{ id: a, name: A, ${point}, priority: low }]`)).toContain('give one of above, below and equals');
     expect(one('above: 1, below: 2')).toContain('give one of above, below and equals');

@@ -25,7 +25,7 @@ describe('[points §1.1] a site file that grows', () => {
     });
   });
 
-  test('[points §1.3] text that somebody laid out stays byte for byte; only lines are added, below the last of the list', () => {
+  test('[points §1.3] existing text is preserved byte for byte; lines are only added, after the last of the list', () => {
     const text = [
       'schema: svc.site.v1 # ours',
       'site:   { id: s, name: S,   timezone: UTC }',

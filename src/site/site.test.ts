@@ -134,7 +134,7 @@ describe('[points §1] site.yaml, the example', () => {
   });
 });
 
-describe('[points §1] what follows from the channel', () => {
+describe('[points §1] properties derived from the channel', () => {
   test('values go stale after 5 polls (Modbus), 5 steps (simulated), 60 s (MQTT), never (virtual)', () => {
     expect(onlyPoint(`id: 1, kind: measurement, ${holding}`).maxAgeMs).toBe(1000);
     expect(onlyPoint('id: 1, kind: measurement, channel: plant, address: { signal: load_kw }').maxAgeMs).toBe(2500);
@@ -143,7 +143,7 @@ describe('[points §1] what follows from the channel', () => {
     expect(onlyPoint('id: 1, kind: measurement, channel: derived, max_age_ms: 5').maxAgeMs).toBe(5);
   });
 
-  test('[points §2] the range of an action point lies within what its register can hold', () => {
+  test('[points §2] the range of an action point lies within the range of its register', () => {
     const range = (more: string) => {
       const { min, max, register } = onlyPoint(`id: 1, kind: action, channel: plc, ${more}`);
       return [min, max, register?.whole];
@@ -332,7 +332,7 @@ describe('[points §1] refused with file, line and reason', () => {
     ]);
   });
 
-  test('all faults at once, in the order of the file, and none that only follows from another', () => {
+  test('all errors at once, in the order of the file, without consequential ones', () => {
     const text = siteWith(`id: 1, kind: action, scale: 0, ${holding}`, 'id: 2, kind: action, channel: gone').replace(
       'port: 502',
       'port: 0',

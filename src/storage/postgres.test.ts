@@ -65,7 +65,7 @@ describe('the format', () => {
     expect(await runOn(place, 'SELECT version FROM data_format')).toEqual([{ version: 1 }]);
   });
 
-  test('what cannot be reached, or is not a database for texts, is said in one line without its password', async () => {
+  test('an unreachable server, or a database with another encoding, is reported in one line without its password', async () => {
     const nowhere = openDatabase({ ...place, url: 'postgres://user:secret-word@127.0.0.1:1/x' });
     const refused = nowhere.ready();
     await expect(refused).rejects.toThrow(/^the site database cannot be opened: .*ECONNREFUSED/);
@@ -81,7 +81,7 @@ describe('the format', () => {
 });
 
 describe('transactions', () => {
-  test('take the write lock at once: the second one waits and sees what the first one wrote', async () => {
+  test('take the write lock at once: the second one waits and reads the writes of the first', async () => {
     const [a, b] = [await open(), await open()];
     await sql`CREATE TABLE t (n integer)`.execute(a.query);
     const seen: number[] = [];
@@ -95,7 +95,7 @@ describe('transactions', () => {
     expect(seen).toEqual(Array.from({ length: 30 }, (_, index) => index));
   });
 
-  test('one that fails leaves nothing; a lock that does not come in time may be tried again, and says nothing of SQL', async () => {
+  test('one that fails stores nothing; a lock that is not available in time is a retryable refusal without SQL', async () => {
     const [holder, waiting] = [await open(), await open({ lock_timeout_ms: 30 })];
     await sql`CREATE TABLE t (n integer)`.execute(holder.query);
     const failed = holder.transaction(async (transaction) => {
@@ -163,7 +163,7 @@ describe('connections', () => {
     expect(answers[2]).toMatchObject({ reason: { code: 'storage-unavailable' } });
   });
 
-  test('a statement that takes too long is given up', async () => {
+  test('a statement is cancelled at its deadline', async () => {
     const database = await open({ statement_timeout_ms: 100 });
     await expect(sql`SELECT pg_sleep(5)`.execute(database.query)).rejects.toMatchObject({
       code: 'storage-unavailable',
@@ -173,7 +173,7 @@ describe('connections', () => {
 });
 
 describe('values', () => {
-  test('integers and texts come back as they went in', async () => {
+  test('integers and texts are read back unchanged', async () => {
     const database = await open();
     await sql`CREATE TABLE t (n bigint, s text)`.execute(database.query);
     await fc.assert(
@@ -191,7 +191,7 @@ describe('values', () => {
     );
   });
 
-  test('what no text of this engine can hold is the caller’s mistake, not trouble', async () => {
+  test('a character that this engine cannot store is an error of the caller, not a failure', async () => {
     const database = await open();
     const { name: rule, ...rest } = { name: 'a\0b', description: null, enabled: 0, priority: 0, cooldown_ms: 0 };
     const columns = {
@@ -206,7 +206,7 @@ describe('values', () => {
     await expect(insert.execute()).rejects.toMatchObject({ code: 'invalid-input', retryable: false });
   });
 
-  test('an integer beyond 2^53 is not read wrongly; what cannot be stored is a bug', async () => {
+  test('an integer beyond 2^53 is not read wrongly; a value that cannot be stored is a bug', async () => {
     const database = await open();
     await expect(sql`SELECT 9007199254740993::bigint AS n`.execute(database.query)).rejects.toMatchObject({
       code: 'storage-unavailable',

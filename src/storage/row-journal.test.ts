@@ -36,7 +36,7 @@ describe('the journal', () => {
   afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
   const files = (): string[] => readdirSync(folder).map((name) => join(folder, name));
 
-  test('holds what an end without warning left, for the service alone, until that is forgotten', () => {
+  test('has the rows of a crash, for the service only, until they are released', () => {
     const first = opened();
     expect(first.left()).toEqual([]);
     first.append([row(1), row(2)], 2);

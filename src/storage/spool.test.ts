@@ -97,7 +97,7 @@ describe('spool', () => {
     expect(await spool.store(picky)).toBe(0);
   });
 
-  test('of a line that cannot be read and a row that is refused, the one that comes first is named', async () => {
+  test('of an unreadable line and a refused row, the first one is named', async () => {
     await open().keep([1, 2].map(row));
     writeFileSync(only(), `${readFileSync(only(), 'utf8')}{"half\n`);
     const refuse = (): Promise<void> => Promise.reject(new Fault('invalid-input', 'not this one'));
@@ -222,7 +222,7 @@ describe('limits of the spool', () => {
     expect(batches).toEqual([...Array<number>(10).fill(100), 1]);
   });
 
-  test('turn_bytes: a turn ends with the row that exceeds it; a row of more bytes is one turn of its own', async () => {
+  test('turn_bytes: a turn ends with the row that exceeds it; a larger row is a turn by itself', async () => {
     const text = 'x'.repeat(100);
     const rows = [{ n: 1, text }, { n: 2 }, { n: 3 }, { n: 4, text }, { n: 5 }];
     await open().keep(rows);
@@ -240,7 +240,7 @@ describe('limits of the spool', () => {
     expect(await stored(open({ line_bytes: lineBytes, turn_bytes: 20 }))).toEqual([[1], [2], [3]]);
   });
 
-  test('file_rows, file_bytes: a file ends at either; stored files are removed, whatever comes after', async () => {
+  test('file_rows, file_bytes: a file ends at either; stored files are removed, whatever follows', async () => {
     const spool = open({ file_rows: 3, turn_rows: 2 });
     const rows = Array.from({ length: 7 }, (_, n) => ({ n }));
     expect([await spool.keep(rows), await spool.keep(rows, 3), await spool.keep(rows, 6)]).toEqual([3, 6, 7]);

@@ -159,7 +159,7 @@ const query = (database: DatabaseSync): Kysely<Tables> =>
   new Kysely<Tables>({ dialect: new SqliteDialect({ database: queryable(database) }) });
 
 describe('two handles on one file', () => {
-  test('a transaction takes the write lock at once: the second one waits and sees what the first one wrote', async () => {
+  test('a transaction takes the write lock at once: the second one waits and reads the writes of the first', async () => {
     const elsewhere = await writeLocked('CREATE TABLE t (n INTEGER, s TEXT); INSERT INTO t VALUES (1, NULL);');
     const database = query(open());
     const n = await database.transaction().execute(async (transaction) => {
@@ -193,7 +193,7 @@ describe('two handles on one file', () => {
     expect(await query(holder).selectFrom('t').select('n').execute()).toEqual([{ n: 1 }]);
   });
 
-  test('a disk that is full is what the cause says, and the next transaction works', async () => {
+  test('a full disk is named as the cause, and the next transaction works', async () => {
     const database = open();
     database.exec('CREATE TABLE t (v TEXT) STRICT; PRAGMA max_page_count = 20');
     const query = new Kysely<{ t: { v: string } }>({ dialect: new SqliteDialect({ database: queryable(database) }) });
@@ -205,7 +205,7 @@ describe('two handles on one file', () => {
     expect(await query.selectFrom('t').selectAll().execute()).toEqual([{ v: 'y' }]);
   });
 
-  test('readers see a whole transaction or none of it', async () => {
+  test('readers see a complete transaction or none of it', async () => {
     const writer = query(open());
     await sql`CREATE TABLE t (n INTEGER, s TEXT)`.execute(writer);
     const reader = query(open());
@@ -245,7 +245,7 @@ describe('values', () => {
     return database.selectFrom('t').selectAll().executeTakeFirstOrThrow();
   };
 
-  test('integers and texts come back as they went in', async () => {
+  test('integers and texts are read back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.maxSafeInteger(),
@@ -274,7 +274,7 @@ describe('values', () => {
     await expect(database.selectFrom('t').selectAll().execute()).rejects.toMatchObject({ code: 'storage-unavailable' });
   });
 
-  test('what cannot be stored is a bug, not trouble of the database', async () => {
+  test('a value that cannot be stored is a bug, not a failure of the database', async () => {
     for (const value of [true, undefined, {}, Symbol('x')]) {
       const refused = sql`SELECT ${value}`.execute(database);
       await expect(refused).rejects.toThrow(`a ${typeof value} cannot be stored`);
@@ -282,7 +282,7 @@ describe('values', () => {
     }
   });
 
-  test('more different statements than are kept are carried out all the same', async () => {
+  test('more different statements than are cached still run', async () => {
     for (let count = 0; count < 1100; count++) {
       const { rows } = await sql<{ n: number }>`SELECT ${sql.lit(count)} + ${1} AS n`.execute(database);
       expect(rows).toEqual([{ n: count + 1 }]);

@@ -31,7 +31,7 @@ const read = (output: number, invokedMs: number, returnedMs: number): Register =
 });
 const kindOf = (history: readonly Register[]): string => checkLinearizable(register, history).kind;
 
-describe('what textbooks say', () => {
+describe('textbook examples', () => {
   test('operations that overlap may take effect in either order; those that do not, may not', () => {
     expect(kindOf([write(1, 0, 10), read(0, 5, 6), read(1, 7, 8)])).toBe('linearizable');
     expect(kindOf([write(1, 0, 10), read(1, 5, 6), read(0, 7, 8)])).toBe('not-linearizable');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ownPort } from './own-port.ts';
 
-test('no port twice, none of those that connections get', async () => {
+test('no port twice, and none of the ephemeral range', async () => {
   const mine = await Promise.all(Array.from({ length: 50 }, ownPort));
   expect(new Set(mine).size).toBe(50);
   expect(Math.max(...mine)).toBeLessThan(32_768);

@@ -118,7 +118,7 @@ describe('a witness', () => {
     expect((await statuses(submit(0, 20), submit(0, 20, fork))).toSorted()).toEqual([200, 409]);
   });
 
-  test('[audit §9.6] refuses what it does not know or cannot read', async () => {
+  test('[audit §9.6] refuses unknown and unreadable submissions', async () => {
     const unknown = submit(0, 3, leaves, key, 'setpoint/other/t/p/events');
     const unsigned = submit(0, 3, leaves, generateKeyPairSync('ed25519'));
     expect(await statuses(unknown, unsigned, submit(4, 3), post('old x\n\n'), post(''))).toEqual([

@@ -44,7 +44,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     service?.folders.remove();
   });
 
-  test('an event says what it changed, by meaning, and which revision it left', async () => {
+  test('an event shows its change, by meaning, and the resulting revision', async () => {
     const { page, context, complaints } = await visit(browser, service, {
       hash: '/audit?action=%22automation.rule.update%22',
     });
@@ -136,7 +136,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await context.close();
   });
 
-  test('[audit §9.4] an event shows what covers it; its proof holds on a page without network', async () => {
+  test('[audit §9.4] an event shows its checkpoint; its proof verifies on a page without network', async () => {
     const { page, context, complaints } = await visit(browser, service, { hash: '/audit?event=%221%22' });
     const proof = page.getByTestId('event-proof');
     await untilText(proof, /Covered by the checkpoint of \d+ entries\. No witness cosigned it\./);

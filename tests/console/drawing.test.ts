@@ -151,7 +151,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     await context.close();
   });
 
-  test('a node that is dropped on a wire comes between its ends, in one step with the move', async () => {
+  test('a node that is dropped on a wire is spliced in, in one step with the move', async () => {
     const { page, context, wires } = await opened();
     await drag(page, drawn(page, 'spare').getByText('Calculation'), await middleOf(page, 'start:default>read'));
     const spliced = but(['start:default>read'], ['start:default>spare', 'spare:default>read']);

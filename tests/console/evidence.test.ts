@@ -137,7 +137,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await context.close();
   });
 
-  test('[rules §11.1] tests that somebody else changed meanwhile are not overwritten; a hundred are the most', async () => {
+  test('[rules §11.1] tests that somebody else has changed are not overwritten; a hundred are the maximum', async () => {
     const { page, context } = await visit(browser, service, { hash: `/rules/${shadow}/evidence` });
     const panel = page.getByTestId('tests');
     await panel.getByRole('button', { name: 'Add a test' }).click();
@@ -180,7 +180,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await context.close();
   });
 
-  test('[rules §10] a backtest shows first how far it agrees with what was recorded, then what would be written', async () => {
+  test('[rules §10] a backtest shows first its agreement with the recorded runs, then the writes', async () => {
     const { page, context, complaints } = await visit(browser, service);
     await openRule(page, service, live);
     await page.getByRole('button', { name: /More/ }).click();

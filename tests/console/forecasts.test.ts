@@ -131,7 +131,7 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
     folders.remove();
   });
 
-  test('a score card, the newest beside what was recorded, and earlier ones by the slider', async () => {
+  test('a score card, the newest forecast beside recorded values, and earlier ones by the slider', async () => {
     const { page, context, complaints } = await visit(browser, service, { width: 1440, hash: '/forecasts' });
     const kept = page.getByTestId('kept');
     const scores = page.getByTestId('scores');

@@ -59,7 +59,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     return visited;
   }
 
-  test('what is missing is asked for in words, and only after somebody was in the field', async () => {
+  test('missing values have a prompt, and only after the field was visited', async () => {
     const { page, context, complaints } = await opened('read');
     const inspector = page.getByTestId('inspector');
     await inspector.getByRole('button', { name: 'Add a point' }).click();
@@ -104,7 +104,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await context.close();
   });
 
-  test('completion shows what a function takes and does, and so does the field while its arguments are typed', async () => {
+  test('completion shows arguments and help of a function, and so does the field while its arguments are typed', async () => {
     const { page, context, complaints } = await opened('decide');
     const when = page.getByLabel('Taken when');
     await when.fill('');

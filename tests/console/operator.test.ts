@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
-  test('the balance is drawn from the points themselves: each flow with its way, and what no meter accounts for', async () => {
+  test('the balance is computed from the points: each flow with its direction, and the unmetered rest', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
     await page.getByRole('link', { name: 'Site', exact: true }).click();
     const feeder = (name: string) =>
@@ -212,7 +212,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
-  test('[points §8.5] devices: each channel with its state, its last reading and what went over it', async () => {
+  test('[points §8.5] devices: each channel with its state, its last reading and its traffic', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
     await page.getByRole('link', { name: 'Devices', exact: true }).click();
     const plant = page.locator('[data-channel="plant"]');
@@ -233,7 +233,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
-  test('[points §8.6] a scan reads the table, registers and unit that are asked for', async () => {
+  test('[points §8.6] a scan reads the requested table, registers and unit', async () => {
     const device = await startFaultDevice();
     device.bank(9).set('input', 30_010, 4711);
     const folders = testFolders(`schema: svc.site.v1
@@ -375,7 +375,7 @@ instances:
     await context.close();
   });
 
-  test('a parameter is changed, shown against the file, and goes back to it; what others change is shown too', async () => {
+  test('a parameter is changed, shown against the file, and reset; changes by others are shown too', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
     await page.getByRole('link', { name: 'Site', exact: true }).click();
     await page.getByRole('button', { name: 'Change demand_limit' }).click();

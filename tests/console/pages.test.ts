@@ -291,7 +291,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await context.close();
   });
 
-  test('an audit event names its rule and leads to it, with the id beside it; one that is gone has its id', async () => {
+  test('an audit event names its rule and links to it, with the id; a deleted one has its id', async () => {
     const made = await service.command('POST', '/rules', { name: 'Gone soon' });
     await service.command('DELETE', `/rules/${String(made.body['data']?.['id'])}`);
     const { page, context } = await visit(browser, service, { hash: '/audit?resourceKind=automation-rule' });
@@ -397,7 +397,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await context.close();
   });
 
-  test('a phone shows what runs, and disables and enables it', async () => {
+  test('a phone shows running rules, and disables and enables them', async () => {
     const { page, context } = await visit(browser, service, { width: 390, height: 800 });
     const row = page.locator('tr', { hasText: 'Daily energy' });
     await row.getByRole('button', { name: 'Disable' }).click();

@@ -59,7 +59,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
   });
   const revision = async (): Promise<unknown> => (await service.read(`/rules/${id}`)).body['data']?.['revision'];
 
-  test('what a change means is shown, and one click takes it back, with a reason', async () => {
+  test('the meaning of a change is shown, and one click reverts it, with a reason', async () => {
     const { page, context, complaints } = await visit(browser, service);
     await openRule(page, service, id);
     await page.getByRole('button', { name: /More/ }).click();
@@ -108,7 +108,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
     await viewer.context.close();
   });
 
-  test('a rule that was deleted comes back under its own number, disabled', async () => {
+  test('a deleted rule is restored under its own number, disabled', async () => {
     await service.command('DELETE', `/rules/${id}`, { reason: 'not needed' });
     const { page, context } = await visit(browser, service, { hash: `/rules/${id}/revisions` });
     await page.getByText('This rule was deleted').waitFor();
@@ -162,7 +162,7 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     await context.close();
   });
 
-  test('[rules §1.4] a past run is drawn on the flow of its own revision, which cannot be changed', async () => {
+  test('[rules §1.4] a past run is drawn on the flow of its own revision, which is read-only', async () => {
     const rule = { name: 'Edited', description: '', trigger_config: { type: 'interval', interval_ms: 500 } };
     const [id = 0] = await installRules(service, [{ ...rule, flow_json: flow('soc < 100') }]);
     const newest = async () => {

@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await context.close();
   });
 
-  test('a session that ends keeps what was typed, and continues after a sign-in', async () => {
+  test('an expired session keeps the input, and continues after a sign-in', async () => {
     const token = await service.token('Admin');
     const options = { token, headers: { 'x-svc-confirmed': 'true' } };
     const add = { ...options, body: { name: 'linus', role: 'Engineer', confirmed: true } };

@@ -363,7 +363,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('what is still being read is named, and readable to everybody', async () => {
+  test('data that is still loading is named, accessibly', async () => {
     const { page, context } = await visit(browser, service);
     await page.route('**/api/v1/**', () => undefined);
     for (const hash of ['/audit', `/rules/${ids[1]}/revisions`, `/rules/${ids[1]}/evidence`, '/points', '/forecasts']) {
@@ -378,7 +378,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('a service that restarts is told as such, and the page goes on by itself', async () => {
+  test('a restart of the service is reported, and the page recovers by itself', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[1]);
     await untilText(page.getByTestId('stream'), /Live/);

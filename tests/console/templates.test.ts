@@ -52,7 +52,7 @@ describe.runIf(chromiumPath !== undefined)('templates', () => {
     await context.close();
   });
 
-  test('[rules §13.2], [rules §13.4] a rule is used as a template; what it made follows it, with the difference first', async () => {
+  test('[rules §13.2], [rules §13.4] a rule is used as a template; rules created from it follow it, with the difference first', async () => {
     const { page, context, complaints } = await visit(browser, service);
     const made = await service.command('POST', '/rules/from-template', {
       template: 'heat-load-shedding',

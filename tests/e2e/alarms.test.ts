@@ -89,7 +89,7 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     await device.stop();
   });
 
-  test('a threshold raises its alarm once; an engineer acknowledges it, a viewer may not, and its end is kept', async () => {
+  test('a threshold raises its alarm once; an engineer may acknowledge it, a viewer may not, and its end is recorded', async () => {
     const threshold = { kind: 'above', value: 90, deadband: 5 };
     expect(await alarm('soc-high')).toMatchObject({ state: 'normal', count: 0, threshold });
     device.holding.writeUInt16BE(95, 0);
@@ -127,7 +127,7 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     expect(taken[0]).toMatchObject({ site: 'tank-farm', name: 'Battery full', priority: 'high' });
   });
 
-  test('shelved alarms leave the view and come back at their time, by the command line too', async () => {
+  test('shelved alarms are hidden and return at their time, by the command line too', async () => {
     device.holding.writeUInt16BE(95, 0);
     await inState('soc-high', 'active-unacknowledged');
     const env = { ...process.env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
@@ -147,7 +147,7 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     expect((await service.command('POST', '/alarms/soc-high/shelve', longest)).status).toBe(200);
   });
 
-  test('a device that goes away, a rule that is skipped, an override and a killed process are alarms by themselves', async () => {
+  test('an unreachable device, a skipped rule, an override and a killed process raise alarms', async () => {
     const id = Number((await service.command('POST', '/rules', { name: 'keep' })).body['data']?.['id']);
     const trigger_config = { type: 'interval', interval_ms: 100 };
     await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 10', 10), trigger_config });
@@ -192,7 +192,7 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     expect((await alarm('override-active'))?.count).toBe(1);
   });
 
-  test('what cannot be is refused: an unknown alarm, a state that there is not, a window that ends before it begins', async () => {
+  test('invalid requests are refused: an unknown alarm, an unknown state, a window that ends before it begins', async () => {
     const answers = [
       await service.command('POST', '/alarms/nothing/acknowledge'),
       await service.read('/alarms?state=asleep'),

@@ -23,7 +23,7 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
   });
   const audit = (...args: string[]) => auditIn(of, storage.env, ...args);
 
-  test('verify beside a running service: unbroken, and what nothing covers yet', async () => {
+  test('verify beside a running service: unbroken, with the uncovered events', async () => {
     const service = await start(of, storage.env);
     await addRules(service, 5);
     const answer = audit('verify');
@@ -33,7 +33,7 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
     expect(answer.stdout).toContain('no anchor given');
   });
 
-  test('a clean stop leaves a checkpoint in the file and in the log, signed with a key of its own, owner only', async () => {
+  test('a clean stop leaves a checkpoint in the file and in the log, signed with its own key, owner only', async () => {
     const service = await start(of, storage.env);
     await addRules(service, 3);
     await service.request('GET', '/api/v1/audit/events', { token: await service.token('Admin') });
@@ -138,7 +138,7 @@ test('setpoint audit with an anchor kept elsewhere: the tail that it does not co
   expect(audit('verify', '--anchor', join(of.config, 'none')).status).toBe(1);
 });
 
-test('[identity §3], [audit §4] an opaque token opens the audit of its own pair, of a real process', async () => {
+test('[identity §3], [audit §4] an opaque token opens the audit of its tenant and project, in a real process', async () => {
   const token = 'an-opaque-token-of-32-characters-or-more';
   const service = await start(folders(), {
     SVC_CLOUD_API_BEARER_TOKEN: token,

@@ -183,7 +183,7 @@ function recomputed(folder: string) {
 }
 
 describe('a backtest', { timeout: 60_000 }, () => {
-  test('knows nothing of what was recorded later', async () => {
+  test('uses nothing that was recorded later', async () => {
     await importValues('late.csv');
     const table = await backtest();
     expect(table).toBe('input-quality-rejected\t15\n');
@@ -200,7 +200,7 @@ describe('a backtest', { timeout: 60_000 }, () => {
     );
   });
 
-  test('every figure is that of the files; nothing is kept; the audit says that it was made', async () => {
+  test('every figure follows from the files; no result is stored; the audit records the backtest', async () => {
     await importValues('values.csv', '--ingested-at-event-time');
     const out = join(folders.config, 'out');
     const scores = JSON.parse(await backtest('--json', '--out', out)) as Scores;
@@ -229,7 +229,7 @@ describe('a backtest', { timeout: 60_000 }, () => {
     expect(leads).toEqual(Array.from({ length: 10 }, (_, step) => [String(60 * (step + 1)), '15']));
   });
 
-  test('cutoffs that are none of the task, and a task that is not there, are refused', async () => {
+  test('cutoffs that do not fit the task, and an unknown task, are refused', async () => {
     const reason = (words: string) => ({ stderr: expect.stringContaining(words) as unknown });
     await expect(asked('none', nowMs - minuteMs, nowMs, 60)).rejects.toMatchObject(
       reason('no route for the task none'),

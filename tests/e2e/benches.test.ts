@@ -18,7 +18,7 @@ describe('a bench', () => {
 });
 
 describe('two commits are compared', () => {
-  test('by the figures whose unit says which way is better; limits and counts are none', () => {
+  test('by the figures whose unit has a better direction; limits and counts are not compared', () => {
     const text =
       '4 rules of 100 ms:\n  executed 10,250/s, 97% of what is due (limit 20,000/s)\n  p99 2.5 ms, 1.2 times';
     expect(figuresOf(text).map(({ value, unit, better }) => [value, unit, better])).toEqual([

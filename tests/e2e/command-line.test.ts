@@ -41,7 +41,7 @@ const json = (...args: string[]): unknown => {
 };
 
 describe('[platform §7] rules by the command line', () => {
-  test('from a stub to a run, with what every command prints', () => {
+  test('from a stub to a run, with the output of every command', () => {
     expect(setpoint('rules', 'create', '--name', 'Fill\u001b[31m', '--confirmed')).toMatchObject({
       status: 0,
       stdout: 'created 1 Fill�[31m\n',
@@ -89,7 +89,7 @@ describe('[platform §7] rules by the command line', () => {
   });
 });
 
-describe('[platform §7] what goes wrong is one clear line and the right exit code', () => {
+describe('[platform §7] an error is one clear line and the right exit code', () => {
   test.each([
     [
       'without --confirmed',
@@ -173,7 +173,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
     }
   });
 
-  test('wrong usage exits 2 and names what is wrong', () => {
+  test('wrong usage exits 2 and names the error', () => {
     for (const args of [['rules', 'get', '0'], ['rules', 'list', '--nonsense'], ['nonsense'], ['rules', 'create']]) {
       const result = setpoint(...args);
       expect([result.status, result.stdout]).toEqual([2, '']);

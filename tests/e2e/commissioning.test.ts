@@ -190,7 +190,7 @@ test('[points §3.4] a SunSpec model that the site defines: checked, simulated, 
   await waitFor(() => (setpoint('points', 'read', '1:1').stdout === '5.12 V\n' ? true : undefined));
 }, 120_000);
 
-test('points from a table: all of them, or none and what is wrong with which row', () => {
+test('points from a table: all of them, or none with the error of each row', () => {
   const folders = emptyFolders();
   const env = serviceEnvironment(folders);
   const setpoint = (...args: string[]) => runCommand('setpoint', args, env);

@@ -181,7 +181,7 @@ describe('the database is away', () => {
     await waitFor(async () => (await runsBetween(downAtMs, upAtMs)) > 0 || undefined, 30_000);
   }, 120_000);
 
-  test('for longer: control ends with the lease and nobody else has it, then one controls again, and what ran is stored', async () => {
+  test('for longer: control ends with the lease and no other process has it, then one controls again, and its runs are stored', async () => {
     const load = writeTo(services(), 'long');
     const readers = await Promise.all(services().map(followMeasurement));
     await waitFor(() => load.changes.length > 20 || undefined);

@@ -174,7 +174,7 @@ describe('the demo site', () => {
     expect(await interrupt(again)).toBe(0);
   });
 
-  test('[platform §1.2] what is not understood is one clear line and exit 1', () => {
+  test('[platform §1.2] an unknown argument is one clear line and exit 1', () => {
     for (const args of [
       ['--speed', 'fast'],
       ['--speed', '0'],

@@ -17,7 +17,7 @@ instances:
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: inverter, address: { table: holding, register: ${setpointRegister}, type: float32 } }
 `;
 
-describe('[points §5] a device that goes away mid-run', () => {
+describe('[points §5] a device that fails during operation', () => {
   let device: ModbusDevice;
   let service: TestService;
   let follow = 0;
@@ -85,7 +85,7 @@ describe('[points §5] a device that goes away mid-run', () => {
     await waitFor(() => setpoint() === 60 || undefined);
   });
 
-  test('on-change: the device changes, the rule runs by itself, the device is written', async () => {
+  test('on-change: the device changes, the rule runs, the device is written', async () => {
     const trigger = {
       type: 'on_change',
       point_refs: [{ instance: 1, point_type: 'measurement', point: 1 }],
@@ -160,7 +160,7 @@ describe('[points §5] a device that goes away mid-run', () => {
     await online();
   });
 
-  test('the service starts, and says what is missing, while the device is away', async () => {
+  test('the service starts, and reports missing inputs, while the device is unreachable', async () => {
     await device.stop();
     const other = await startTestService(testFolders(siteWith(device.port)));
     try {

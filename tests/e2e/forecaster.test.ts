@@ -231,7 +231,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(lines.length).toBeGreaterThan(50);
   });
 
-  test('[platform §1.3] told to stop, it answers what it works on and ends with 0 within 10 s', async () => {
+  test('[platform §1.3] on a stop signal it answers requests in progress and ends with 0 within 10 s', async () => {
     const stopping = await startTestForecaster(tasks);
     const idleMs = stopping.computedMs();
     const answer = stopping.process(ask(site, 'site.load'));
@@ -264,7 +264,7 @@ describe('the forecaster, started', { timeout: 120_000 }, () => {
     expect(forecaster.logs()).not.toContain('a-secret');
   });
 
-  test('[platform §1.1] what cannot be is one clear line a fault and exit 1', () => {
+  test('[platform §1.1] an invalid setting is one clear line per error and exit 1', () => {
     const folder = taskFolder({ 'a.yaml': tasks['site.yaml'], 'b.yaml': tasks['site.yaml'], 'c.yaml': 'schema: x\n' });
     const started = (more: Record<string, string>) => {
       const { status, stderr } = runCommand('forecaster', [], {

@@ -121,7 +121,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
     ).toBe(2);
   });
 
-  test('[points §6.2] --as-known-at leaves out what came later; --ingested-at-event-time looks original', () => {
+  test('[points §6.2] --as-known-at excludes later rows; --ingested-at-event-time appears original', () => {
     expect(importText('time,value\n2026-07-11T10:45:00Z,1\n', '--ingested-at-event-time').status).toBe(0);
     expect(importText('time,value\n2026-07-11T10:45:00Z,2\n').status).toBe(0);
     const known = setpoint('export', '--point', '2:1', '--as-known-at', '2026-07-11T10:45:00Z', '--json');
@@ -156,7 +156,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
     expect(setpoint('export').status).toBe(2);
   });
 
-  test('[platform §7] an export of nothing says so; a point that there is none of is refused', () => {
+  test('[platform §7] an empty export is reported; an unknown point is refused', () => {
     expect(importText('time,value\n2026-07-11T10:45:00Z,1\n').status).toBe(0);
     expect(setpoint('export', '--point', '2:1', '--from', '2026-07-11T10:45:01Z')).toMatchObject({
       status: 0,
@@ -197,7 +197,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
   });
 });
 
-test('[points §6.1] readings that wait in the journal are seen by every reader, and a kill loses none of them', async () => {
+test('[points §6.1] every reader sees readings that wait in the journal, and a kill loses none of them', async () => {
   const folders = testFolders(site);
   const times = (text: string): number[] =>
     [...text.matchAll(/^(2\d{3}-\S+Z),7,good$/gm)].map(([, at = '']) => Date.parse(at));

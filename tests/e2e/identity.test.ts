@@ -93,7 +93,7 @@ describe('[identity §2] the sign-in link of npm start', () => {
     ]);
   });
 
-  test('where tokens come from elsewhere there is no link, no route and no token command', async () => {
+  test('with an external source of tokens there is no link, no route and no token command', async () => {
     const of = folders();
     const secret = { SVC_JWT_SECRET: 'a secret of the operator, 32 bytes or more' };
     const demo = await startDemo(of, secret);
@@ -239,7 +239,7 @@ describe('[platform §2.4] limits: failed authentications of the live stream', (
     expect((await ask(service.base, rules, good)).status).toBe(200);
   });
 
-  test('a good token that expires on an open stream is none', async () => {
+  test('a valid token that expires on an open stream is refused', async () => {
     const service = await start(folders());
     const issuedAtSeconds = Math.floor(Date.now() / 1000);
     const claims = { subject: 'short', role: 'Viewer', issuedAtSeconds, lifetimeSeconds: 2 } as const;

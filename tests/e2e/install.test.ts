@@ -52,7 +52,7 @@ test('the Node of this install is the pinned one', () => {
   expect(spawnSync(process.execPath, [join(root, 'setup', 'prepare.cjs')], { encoding: 'utf8' }).status).toBe(0);
 });
 
-describe('[platform §1.7] what is optional may be left out', () => {
+describe('[platform §1.7] optional packages may be omitted', () => {
   // From the sources: a built program has its packages inside.
   const source = (name: string): string => join(root, 'src', 'bin', `${name}.ts`);
   const hidden = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'without-optional.ts')}` };

@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 describe('[platform §2.5] the description', () => {
-  test('is valid OpenAPI 3.1, public, and the same for everybody', async () => {
+  test('is valid OpenAPI 3.1, public, and the same for every caller', async () => {
     const answer = await fetch(`${service.base}/openapi.json`, { headers: { authorization: 'Bearer none' } });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     expect(await new Validator().validate((await answer.json()) as { openapi: string })).toEqual({ valid: true });

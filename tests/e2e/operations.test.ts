@@ -25,7 +25,7 @@ async function scrape(service: TestService, headers: Record<string, string> = {}
 }
 
 describe('[platform §4.2] metrics', () => {
-  test('count what rules, audit and requests do', async () => {
+  test('count rules, audit and requests', async () => {
     const service = await start(folders());
     const { body } = await service.command('POST', '/rules', { name: 'Fill' });
     const id = String(body['data']?.['id']);
@@ -115,7 +115,7 @@ describe('[platform §4.2] traces', () => {
     expect(events.body['items']).toMatchObject([{ traceId }, { traceId }]);
   });
 
-  test('a collector that is gone holds neither the service nor its stop', async () => {
+  test('an unreachable collector delays neither the service nor its shutdown', async () => {
     const nobody = await ownPort();
     const service = await start(folders(), { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${nobody}` });
     expect((await service.read('/rules')).status).toBe(200);

@@ -97,7 +97,7 @@ describe('[points §7] an actuator in hand', () => {
     await waitFor(() => written() === 10 || undefined);
   });
 
-  test('what cannot be is refused, changes nothing and is recorded: step, range, point, id, confirmation', async () => {
+  test('invalid requests are refused, change nothing and are recorded: step, range, point, id, confirmation', async () => {
     const answers = [
       await override(42.5, 5),
       await override(101, 5),
@@ -164,7 +164,7 @@ describe('[points §7] an actuator in hand', () => {
     device.refuse(null);
   });
 
-  test('[points §8.4] the rules of a point, and what a rule did at an instant', async () => {
+  test('[points §8.4] the rules of a point, and the run of a rule at an instant', async () => {
     const soc = (await service.read('/points/1/measurement/1/rules')).body['data'];
     const use = { rule_id: 1, name: 'ten', enabled: true };
     expect(soc).toMatchObject({ readers: [{ ...use, thresholds: [{ operator: '>', value: 10 }] }], writers: [] });
@@ -201,7 +201,7 @@ describe('[points §7] an actuator in hand', () => {
     expect(await parameter()).toMatchObject({ value: 50, changed: false });
   });
 
-  test('the trend of a recorded point holds what was observed', async () => {
+  test('the trend of a recorded point contains its observations', async () => {
     const nowMs = Date.now();
     const [from, to] = [nowMs - 60_000, nowMs].map((ms) => new Date(ms).toISOString());
     const trend = await waitFor(async () => {
@@ -217,7 +217,7 @@ describe('[points §7] an actuator in hand', () => {
     expect(trend.buckets.every(({ mean }) => mean === 50)).toBe(true);
   });
 
-  test('[rules §2.6] two rules that fight name each other, and what helps', async () => {
+  test('[rules §2.6] two competing rules name each other, and a remedy', async () => {
     const id = Number((await service.command('POST', '/rules', { name: 'twenty' })).body['data']?.['id']);
     // In one cycle the first would win: these two mostly run in different ones.
     const every = (interval_ms: number) => ({ trigger_config: { type: 'interval', interval_ms } });

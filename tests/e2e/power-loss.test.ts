@@ -108,7 +108,7 @@ test('[points §6.2] an import, and a deletion, are on the disk when the audit l
   expect(syncs('history.sqlite-wal')).toBe(2);
 });
 
-test('[rules §7.5], [points §6.1] a journal goes only after what it held is on the disk', async () => {
+test('[rules §7.5], [points §6.1] a journal is removed only after its rows are synced', async () => {
   folders.write(
     'service.yaml',
     'automation: { history_block_ms: 100 }\nhistory: { block_ms: 100, flush_interval_ms: 100 }\n',

@@ -227,7 +227,7 @@ test.each(engines)(
   },
 );
 
-test('[data-processing §8.2] a scheduled route runs by itself, recorded as the system, and its results are kept and scored', async () => {
+test('[data-processing §8.2] a scheduled route runs as the system, and its results are stored and scored', async () => {
   configure(1);
   const server = await serveProcessor(
     {
@@ -285,7 +285,7 @@ interface Counters {
   readonly overruns: number;
 }
 
-test('[data-processing §5.4]: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
+test('[data-processing §5.4]: while the processor hangs and 64 callers arrive at once, rules keep their tick and health answers', async () => {
   const hanging = await rawServer(() => undefined);
   closers.push(() => hanging.close());
   configure(hanging.port);

@@ -114,7 +114,7 @@ test('[platform §1.7] a forecaster of the folder answers', async () => {
   }
 });
 
-test('[platform §1.7] what few sites use is not loaded at the start, and nothing outside of the folder ever', () => {
+test('[platform §1.7] rarely used code is not loaded at the start, and nothing outside of the folder ever', () => {
   const threads = [
     'automation/engine-thread',
     'automation/record-thread',

@@ -71,7 +71,7 @@ describe.each(engines)('revisions on %s', (engine) => {
     expect((await data(`/rules/${id}`))['revision']).toBe(3);
   });
 
-  test('a page of revisions, their limits, and the rule as it was, also of a deleted rule', async () => {
+  test('a page of revisions, their limits, and the past content, also of a deleted rule', async () => {
     const id = await made({ flow_json: editorFlow() });
     const old = await data(`/rules/${id}`);
     for (let priority = 1; priority <= 3; priority++)
@@ -138,7 +138,7 @@ describe.each(engines)('revisions on %s', (engine) => {
       );
   });
 
-  test('a copy is disabled and has a history of its own', async () => {
+  test('a copy is disabled and has a separate history', async () => {
     const id = await made({ flow_json: editorFlow(), priority: 9 });
     await service.command('POST', `/rules/${id}/enable`);
     const copied = await service.command('POST', `/rules/${id}/duplicate`, { name: ' copy ' });

@@ -65,7 +65,7 @@ describe.each(engines)('backtest on %s', (engine) => {
   };
   const window = { from: at(0), to: at(60), mode: 'recorded' };
 
-  test('[rules §10.2] runs over the recorded values, says what it would have written and where the values end', async () => {
+  test('[rules §10.2] runs over the recorded values, returns the writes and the end of the values', async () => {
     const id = await made();
     const reply = await asked(id, window);
     expect(reply.status, reply.text).toBe(200);
@@ -111,7 +111,7 @@ describe.each(engines)('backtest on %s', (engine) => {
     expect(thin.text).toContain('"thinned"');
   });
 
-  test('[rules §10.3], [rules §10.4] the stored rule agrees with what was recorded of it; replay evaluates the recorded inputs', async () => {
+  test('[rules §10.3], [rules §10.4] the stored rule agrees with its recorded runs; replay evaluates the recorded inputs', async () => {
     const id = await made();
     const feeder = Number((await service.command('POST', '/rules', { name: 'feeder' })).body['data']?.['id']);
     const virtual = { instance: 1, point_type: 'measurement', point: 1, value: 20 };
@@ -165,7 +165,7 @@ describe.each(engines)('backtest on %s', (engine) => {
     expect(agreement.equal / agreement.compared, JSON.stringify(agreement)).toBeGreaterThan(0.9);
   });
 
-  test('[rules §10.1] progress comes in lines to whoever accepts them, and the last line is the answer', async () => {
+  test('[rules §10.1] progress is sent in lines to a caller that accepts them, and the last line is the answer', async () => {
     const id = await made();
     const whole = await asked(id, window);
     const raw = await fetch(`${service.base}/api/v1/automation/api/rules/${id}/backtest`, {

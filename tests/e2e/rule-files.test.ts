@@ -68,7 +68,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
     writeFileSync(file, change(readFileSync(file, 'utf8')));
   };
 
-  test('[rules §12.1] a key is set once, is unique, and comes back with a rule that was deleted', async () => {
+  test('[rules §12.1] a key is set once, is unique, and is restored with a deleted rule', async () => {
     const id = await made('once');
     const refusal = async (body: Readonly<Record<string, unknown>>, path = `/rules/${id}`) => {
       const { status, body: answer } = await service.command('PUT', path, body);
@@ -98,7 +98,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
     expect(pulled.stderr).toContain('has no key and was left out');
   });
 
-  test('[rules §12.3] what was pulled changes nothing, a change is applied as planned, and then nothing is left to plan', async () => {
+  test('[rules §12.3] a pulled folder changes nothing, a change is applied as planned, and the next plan is empty', async () => {
     const id = await made('pump');
     const folder = newFolder();
     const pulled = await setpoint('pull', folder);
@@ -143,7 +143,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
     });
   });
 
-  test('[rules §12.2] moves and labels are not changes, an edit of what a rule does is drift, and the next plan takes it back', async () => {
+  test('[rules §12.2] moves and labels are not changes, a changed logic is drift, and the next plan reverts it', async () => {
     const folder = newFolder();
     const id = await made('fan');
     await setpoint('pull', folder);
@@ -171,7 +171,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
     expect((await ruleOf(id))['priority']).toBe(3);
   });
 
-  test('[rules §12.2] only what a file owned is deleted, together with everything else or not at all', async () => {
+  test('[rules §12.2] only a rule owned by a file is deleted, together with all other changes or not at all', async () => {
     const folder = newFolder();
     const [free, owned] = [await made('free'), await made('owned')];
     await setpoint('pull', folder);

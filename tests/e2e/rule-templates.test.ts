@@ -49,7 +49,7 @@ describe.each(engines)('templates on %s', (engine) => {
   const asked = async (path: string, body: object) =>
     service.request('POST', `/api/v1/automation/api${path}`, { body });
 
-  test('[rules §13.1] a rule is made from a template: disabled, with its tests, and with what it was made from', async () => {
+  test('[rules §13.1] a rule is created from a template: disabled, with its tests and its origin', async () => {
     const listed = await service.read('/templates');
     expect(listed.text.match(/"template":/g)).toHaveLength(8);
     const made = await charge({ numbers: { soc_target: 70 } });
@@ -119,7 +119,7 @@ describe.each(engines)('templates on %s', (engine) => {
     expect((await service.read('/rules')).body['data']?.['total']).toBe(Number(before) + 2);
   });
 
-  test('[rules §13.2], [rules §13.4] a rule is a template, and what it made follows it with a difference that is shown first', async () => {
+  test('[rules §13.2], [rules §13.4] a rule is a template, and rules created from it follow it after the difference is shown', async () => {
     const description = 'Two lines,\n\nas they are.';
     const id = Number(
       (await service.command('POST', '/rules', { name: 'original', description })).body['data']?.['id'],
@@ -179,7 +179,7 @@ describe.each(engines)('templates on %s', (engine) => {
     expect((await asked(`/rules/${copy}/template-diff`, {})).status).toBe(404);
   });
 
-  test('[rules §13.2] a drawn rule with the tag #template is listed after the included ones; what is made from it has no tag', async () => {
+  test('[rules §13.2] a drawn rule with the tag #template is listed after the included ones; rules created from it do not have the tag', async () => {
     const listed = async (): Promise<unknown[]> => {
       const { templates } = (await service.read('/templates')).body['data'] ?? {};
       return (templates as unknown as { template: string; about: string }[]).slice(8);

@@ -48,7 +48,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
   };
   const put = (id: number, body: Readonly<Record<string, unknown>>) => service.command('PUT', `/rules/${id}`, body);
 
-  test('they are stored, warn when they fail, and come back with a revision', async () => {
+  test('they are stored, cause warnings when they fail, and are restored with a revision', async () => {
     const id = await start();
     const stored = await put(id, { flow_json: editorFlow(), tests: [fills, waits] });
     expect(stored.body['data']).toMatchObject({ status: 'updated', warnings: [] });

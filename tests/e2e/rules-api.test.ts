@@ -290,7 +290,7 @@ describe.each(engines)('area A on %s', (engine) => {
       expect(older.body['data']?.['next_before']).toBeNull();
     });
 
-    test('a rule that reads what nothing ever wrote is skipped and says what is missing', async () => {
+    test('a rule with an input that was never written is skipped and names it', async () => {
       const flow = JSON.parse(
         JSON.stringify(editorFlow()).replace('"point_type":"measurement","point":1', '"point_type":"action","point":2'),
       ) as Record<string, unknown>;

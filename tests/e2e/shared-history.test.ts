@@ -81,7 +81,7 @@ describe('two machines, one history', () => {
     await leader.start();
   }, 60_000);
 
-  test('the database is away: what was read until the lease ended is stored when it is back', async () => {
+  test('the database is unavailable: readings until the end of the lease are stored when it is back', async () => {
     await cluster.leader(20_000);
     await recordedAfter(Date.now());
     const goneMs = Date.now();

@@ -108,7 +108,7 @@ describe('[identity §7] links and accounts', () => {
     expect(service.logs()).not.toContain(password);
   });
 
-  test('an Admin has the same over HTTP; an Engineer has none of it', async () => {
+  test('an Admin has the same over HTTP; an Engineer has no access', async () => {
     const users = '/api/v1/identity/users';
     const admin = { token: await service.token('Admin'), headers: { 'x-svc-confirmed': 'true' } };
     expect((await service.request('GET', users)).status).toBe(403);
@@ -221,7 +221,7 @@ describe('[identity §9] an OpenID Connect provider', () => {
     expect(service.logs()).toContain('the claim groups gives no role');
   });
 
-  test('an answer that was not asked for, or for another browser, signs nobody in', async () => {
+  test('an unexpected answer, or one for another browser, signs nobody in', async () => {
     provider.person = { name: 'ada', groups: ['site-admins'] };
     const begun = await fetch(`${service.base}/session/oidc`, { redirect: 'manual' });
     const back = await provider.authorize(begun.headers.get('location') ?? '');

@@ -63,7 +63,7 @@ afterAll(async () => {
   await Promise.all([old.stop(), fresh.stop()]);
 });
 
-test('[points §1.3] new points, channels and limits come in; channels that are the same keep connection and values', async () => {
+test('[points §1.3] new points, channels and limits are applied; unchanged channels keep connection and values', async () => {
   const id = Number((await service.command('POST', '/rules', { name: 'follow' })).body['data']?.['id']);
   const rule = { flow_json: editorFlow('x > 10', 'x * 2'), trigger_config: { type: 'interval', interval_ms: 100 } };
   await service.command('PUT', `/rules/${id}`, rule);
@@ -112,7 +112,7 @@ test('[points §1.3] new points, channels and limits come in; channels that are 
     });
 });
 
-test('[points §1.3] what needs a restart is refused as a whole, and so is a file that is not valid', async () => {
+test('[points §1.3] a change that needs a restart is refused as a whole, and so is an invalid file', async () => {
   write(
     larger()
       .replace('timezone: UTC', 'timezone: Europe/Amsterdam')
@@ -180,7 +180,7 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   expect((await changes())?.['points']).toEqual({ added: ['2:measurement:3', '2:measurement:4'], changed: [] });
 });
 
-test('[points §9] a parameter that is changed while a site file is taken up keeps its new value', async () => {
+test('[points §9] a parameter that is changed while a site file is being applied keeps its new value', async () => {
   const floor = async (): Promise<unknown> =>
     (await service.read('/instances')).body['data']?.['parameters']?.[0]?.['value'];
   const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');

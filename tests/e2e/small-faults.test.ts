@@ -215,7 +215,7 @@ test('[rules §7.5] runs that wait to be stored together outlive kill -9', async
   }
 });
 
-test('[platform §1.1] the data directory and what is in it are for the service alone', async () => {
+test('[platform §1.1] the data directory and its files are accessible to the service only', async () => {
   const folders = testFolders(virtualSite);
   mkdirSync(folders.data, { mode: 0o755 });
   const service = await startTestService(folders);

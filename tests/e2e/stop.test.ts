@@ -34,7 +34,7 @@ async function drip(service: TestService, token: string, path: string) {
 }
 
 describe('[platform §1.3] SIGTERM drains and exits within 10 s', () => {
-  test('a body that never ends does not hold it, and another request is answered meanwhile', async () => {
+  test('a body that never ends does not hold it up, and other requests are answered', async () => {
     const of = folders();
     const service = await start(of);
     const token = await service.token('Engineer');
@@ -86,7 +86,7 @@ describe('[platform §1.3] SIGTERM drains and exits within 10 s', () => {
     expect(Date.now() - begun).toBeLessThan(10_000);
   });
 
-  test('a clean stop leaves no write-ahead log, whether history was asked for or not', async () => {
+  test('a clean stop leaves no write-ahead log, whether history was read or not', async () => {
     const of = folders();
     for (const asks of [false, true]) {
       const service = await start(of);
@@ -101,7 +101,7 @@ describe('[platform §1.3] SIGTERM drains and exits within 10 s', () => {
 });
 
 describe('[platform §2.4] a start that cannot be: HTTP limits', () => {
-  test('an address of trusted_proxies that is none is one clear line', async () => {
+  test('an invalid address in trusted_proxies is one clear line', async () => {
     const of = folders();
     of.write('service.yaml', 'http:\n  trusted_proxies: [not-an-address]\n');
     const result = runCommand('serve', [], serviceEnvironment(of));
@@ -134,7 +134,7 @@ describe('[rules §8] /ws over HTTP', () => {
     socket.close();
   });
 
-  test('a client that floods it with messages, or with pings before anybody knows who it is, is disconnected', async () => {
+  test('a client that floods it with messages, or with pings before authentication, is disconnected', async () => {
     const own = folders();
     own.write('service.yaml', 'automation: { stream_clients: 1 }\n');
     const service = await start(own);

@@ -15,7 +15,7 @@ function bigFlow(): Record<string, unknown> {
   return { ...flow, metadata: { notes: Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(1000)}`) } };
 }
 
-test('[rules §6.1] the tick is kept while 1 MiB flows are stored and the list is under load; late ticks are counted', async () => {
+test('[rules §6.1] the tick is on time while 1 MiB flows are stored and the list is under load; late ticks are counted', async () => {
   const service = await startTestService(testFolders(virtualSite));
   try {
     const counters = async (): Promise<Counters> =>

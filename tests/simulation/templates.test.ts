@@ -115,7 +115,7 @@ function backtested(content: TemplateContent, inLoop: boolean): BacktestResult {
 describe.each(packageTemplates)('[rules §13.3] $name', (template) => {
   const usual = instantiate(template, pointsFor(template), {});
 
-  test('makes a rule without a warning, which keeps what it was made from', () => {
+  test('creates a rule without a warning, with its origin', () => {
     const { derived } = loaded(usual);
     expect(derived.warnings).toEqual([]);
     expect(usual.flow_json).toMatchObject({
@@ -145,7 +145,7 @@ describe.each(packageTemplates)('[rules §13.3] $name', (template) => {
     fc.assert(fc.property(numbers, passes), { numRuns: 10 });
   });
 
-  test('over a week of the demo it decides both ways, never fails, and moves what it commands within its range', () => {
+  test('over a week of the demo it decides both ways, never fails, and commands within the range', () => {
     const hasBattery = template.points.some(({ name }) => name === 'setpoint');
     const { evaluations, outcomes, outputs_share: shares, writes, plant: found } = backtested(usual, hasBattery);
     expect(evaluations).toBe((toMs - fromMs) / 60_000);

@@ -112,7 +112,7 @@ interface Agreement {
   readonly causes: Readonly<Record<string, number>>;
 }
 
-test('random rules agree with what was recorded of them', { timeout: 1_800_000 }, async () => {
+test('random rules agree with their recorded runs', { timeout: 1_800_000 }, async () => {
   const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
   console.log(`SVC_TEST_SEED=${seed}`);
   const random = seededRandom(seed);

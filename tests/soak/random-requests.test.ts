@@ -125,7 +125,7 @@ test('[platform §1.1], [audit §6] killed at random moments, it starts again, a
   expect(receipts.size).toBeGreaterThan(kills);
 });
 
-test('[audit §6] of two machines one is killed again and again: what either answered is in their audit trail', {
+test('[audit §6] of two machines one is killed repeatedly: the answers of both are in their audit trail', {
   timeout: 3_600_000,
 }, async () => {
   const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);

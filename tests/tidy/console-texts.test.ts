@@ -36,7 +36,7 @@ test('no text of a component is outside the catalogues', () => {
   expect(components.flatMap((path) => strayTexts(path).map((text) => `${path}: ${text}`))).toEqual([]);
 });
 
-test('the check finds what it looks for', () => {
+test('the check detects a violation', () => {
   const source = 'const a = <p title="Spoken" id="unspoken">Hello {"there"} {words.good} 5 %</p>;';
   expect(strayTexts('a.tsx', source).toSorted()).toEqual(['Hello', 'Spoken', 'there']);
 });

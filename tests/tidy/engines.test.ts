@@ -38,7 +38,7 @@ test('suites that open storage run on both engines, or are named with a reason',
   expect(suites.filter(({ path, text }) => !onBoth(text) && !excused(path)).map(({ path }) => path)).toEqual([]);
 });
 
-test('no reason is left of a suite that is gone, or that runs on both', () => {
+test('no reason is left for a removed suite, or for one that runs on both', () => {
   const needed = suites.filter(({ text }) => !onBoth(text));
   expect(Object.keys(oneEngine).filter((known) => !needed.some(({ path }) => path.startsWith(known)))).toEqual([]);
 });

@@ -55,7 +55,7 @@ describe('the house', () => {
     ).toEqual([]);
   });
 
-  test('file names say what is in them', () => {
+  test('file names describe their content', () => {
     const vague = /(^|\/)(types|utils?|helpers?|common|managers?|misc|impl)\.ts$/;
     expect(product.filter((file) => vague.test(file.path)).map((file) => file.path)).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe('the house', () => {
     expect(lonely.map((file) => file.path)).toEqual([]);
   });
 
-  test('source files stay under 450 lines and begin with what they are', () => {
+  test('source files stay under 450 lines and begin with a description', () => {
     expect(product.filter((file) => file.text.split('\n').length > 450).map((file) => file.path)).toEqual([]);
     expect(product.filter((file) => !/^(#!.*\n)?\/\*\*/.test(file.text)).map((file) => file.path)).toEqual([]);
   });

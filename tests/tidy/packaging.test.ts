@@ -136,7 +136,7 @@ describe('packaging', () => {
     expectDocumented(unit);
   });
 
-  test('the bill of materials has what the service runs and what the console is built from, each with its licence', () => {
+  test('the bill of materials lists the packages of the service and of the console build, each with its licence', () => {
     const result = spawnSync('npm', ['run', '-s', 'sbom'], { cwd: root, encoding: 'utf8' });
     expect(result.status).toBe(0);
     const bill = JSON.parse(result.stdout) as {

@@ -21,7 +21,7 @@ describe('the name of a resource', () => {
   });
 });
 
-test('facets count what is shown, the most frequent first', () => {
+test('facets count the listed events, the most frequent first', () => {
   const event = (action: string, subjectId: string): AuditEvent => ({
     eventId: 'event-00',
     sequence: '1',

@@ -68,7 +68,7 @@ test('[points §1.3] points get the smallest free numbers of their kind; a regis
   ]);
 });
 
-test('[points §1.3] registers of a unit that was asked for keep it in their addresses', () => {
+test('[points §1.3] registers of a requested unit have it in their addresses', () => {
   const registers = [{ unit: 9, table: 'input', register: 30, words: [1] }];
   expect(placesOfRegisters({ channel: 'c', registers, models: [] }, true)[0]).toMatchObject({
     key: '9 input 30',

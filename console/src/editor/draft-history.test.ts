@@ -35,7 +35,7 @@ describe('undo and redo without limit', () => {
     expect(undone(history).present.priority).toBe(123);
   });
 
-  test('a change after an undo drops what was undone', () => {
+  test('a change after an undo drops the undone states', () => {
     let history = edited(beginHistory(content(0)), content(1), null, 0);
     history = edited(undone(history), content(2), null, 1);
     expect(history.future).toEqual([]);

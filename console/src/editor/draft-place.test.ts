@@ -25,7 +25,7 @@ describe('a draft left behind by a closing page', () => {
     expect(withLeft(kept, { revision: 3, base, present: content(1) })?.history).toBe(kept.history);
   });
 
-  test('starts a history when none is stored', () => {
+  test('starts a history if none is stored', () => {
     const joined = withLeft(null, { revision: 3, base, present: content(2) });
     expect(joined?.history.past).toEqual([base]);
     expect(joined?.history.present.priority).toBe(2);

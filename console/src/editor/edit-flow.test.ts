@@ -26,7 +26,7 @@ function drawn(): FlowDocument {
   return connect(flow, 'action', 'default', 'end');
 }
 
-describe('[rules §4.1] what is drawn is what is stored', () => {
+describe('[rules §4.1] the drawing matches the stored wires', () => {
   test('a drawn flow parses without an issue or a warning', () => {
     expect(parseFlow(drawn(), site)).toMatchObject({ ok: true, warnings: [] });
   });
@@ -62,7 +62,7 @@ describe('[rules §4.1] what is drawn is what is stored', () => {
     expect(removed.edges).toHaveLength(4);
   });
 
-  test('the looks of an edge that stays are kept', () => {
+  test('the style of a remaining edge is preserved', () => {
     const flow = drawn();
     const edges = (flow.edges ?? []).map((edge, at) =>
       at === 0 && typeof edge === 'object' ? { ...edge, style: 'thick' } : edge,
@@ -82,12 +82,12 @@ describe('[rules §4.1] what is drawn is what is stored', () => {
     expect(pasted?.position).toEqual({ x: 50, y: 61 });
   });
 
-  test('labels come and go without a trace', () => {
+  test('labels are added and removed without a trace', () => {
     const flow = drawn();
     expect(setText(setText(flow, 'input', 'label', 'Read'), 'input', 'label', '')).toEqual(flow);
   });
 
-  test('what follows an output, and what precedes an input', () => {
+  test('successors of an output, and predecessors of an input', () => {
     expect(fittingKinds('output', true)).not.toContain('start');
     expect(fittingKinds('input', true)).not.toContain('end');
     expect(fittingKinds('input', false)).toContain('start');

@@ -43,7 +43,7 @@ describe('[rules §4.1] wires', () => {
     expect(canConnect(drawn(), 'input', 'default', 'end')).toBe(true);
   });
 
-  test('a node that goes away leaves no gap: what led to it leads on', () => {
+  test('a removed node leaves no gap: its neighbours are connected', () => {
     expect(wiresFrom(removeNodes(drawn(), new Set(['input'])), 'start')).toEqual({ default: ['decision'] });
     expect(wiresFrom(removeNodes(drawn(), new Set(['action'])), 'decision')).toEqual({ low: ['end'], else: ['end'] });
     const without = removeNodes(drawn(), new Set(['input', 'action']));
@@ -63,7 +63,7 @@ describe('[rules §4.1] wires', () => {
     expect(wiresFrom(removeNodes(same, new Set(['decision'])), 'input')).toEqual({ default: ['end'] });
   });
 
-  test('a node without wires comes between the ends of one, and taking it out restores the wire', () => {
+  test('a node without wires is spliced into one, and removing it restores the wire', () => {
     const { document, id } = addNode(drawn(), 'calculation', { x: 0, y: 0 });
     const wire = { source: 'decision', output: 'low', target: 'action' };
     expect(canSplice(document, id)).toBe(true);

@@ -51,7 +51,7 @@ function configIn(flow: FlowDocument, id: string) {
   return node === undefined ? {} : configOf(node);
 }
 
-test('the flow of these tests has no problem of its own', () => {
+test('the flow of these tests has no problem', () => {
   expect(problemsOf(drawn('soc < 40'))).toEqual([]);
 });
 

@@ -94,7 +94,7 @@ describe('problems and names', () => {
     expect(problems.map(({ part }) => part).toSorted()).toEqual(['flow', 'rule', 'trigger']);
   });
 
-  test('a node sees what the nodes before it declare', () => {
+  test('a node sees the declarations of the nodes before it', () => {
     const { flow } = content('soc < lower', null);
     if (flow === null) throw new Error('there is no flow');
     expect(visibleNames(flow, 'decide', site)).toEqual([
@@ -105,8 +105,8 @@ describe('problems and names', () => {
   });
 });
 
-describe('what a draft changes', () => {
-  test('[rules §1.5] the smallest parts that differ, the actuators that it concerns, and the rule in words', () => {
+describe('changes of a draft', () => {
+  test('[rules §1.5] the smallest parts that differ, the affected actuators, and the rule in words', () => {
     const before = content('soc < lower', null);
     const after = { ...content('soc < 30', { type: 'interval', interval_ms: 5 }), priority: 3 };
     const { classes, settings, nodes, actuators, sentence: words } = contentDifference(before, after, site);

@@ -25,7 +25,7 @@ describe('the chart of a threshold', () => {
     expect(shownBand([{ min: 0, max: 5e-324 }], null)).toEqual({ low: -1, high: 1 });
   });
 
-  test('a place means a round value within what is shown', () => {
+  test('a height is a round value within the shown range', () => {
     expect(valueAtShare(0.5, { low: 0, high: 100 })).toBe(50);
     expect(valueAtShare(0.333, { low: 0, high: 100 })).toBe(33);
     expect(valueAtShare(0.3333, { low: 0, high: 2 })).toBe(0.67);

@@ -35,7 +35,7 @@ test('outcomes, runs that only one side had, and paths', () => {
   expect(told('path', ['decide', 'a'], ['decide', 'b'])).toEqual(['path', 'Decision → a', 'Decision → b']);
 });
 
-test('what a test expects, and what the rule did', () => {
+test('expected and actual values of a test', () => {
   const told = (field: string, expected: unknown, actual: unknown) =>
     testDifference({ field, expected, actual }, catalogue, nodeName);
   expect(told('/then/outcome', 'acted', 'no_action')).toEqual(['Outcome', 'Acted', 'Nothing to do']);

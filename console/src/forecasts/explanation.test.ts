@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { explanationOf } from './explanation.ts';
 
-test('the strongest three models and inputs, the shift and what was lost', () => {
+test('the strongest three models and inputs, the shift and the lost inputs', () => {
   const share = (name: string, of: number) => ({ name, share: of });
   expect(
     explanationOf({
@@ -24,7 +24,7 @@ test('the strongest three models and inputs, the shift and what was lost', () =>
   });
 });
 
-test('anything else is none, or what can be read of it', () => {
+test('anything else is null, or its readable part', () => {
   for (const details of [undefined, {}, { explanation: null }, { explanation: { models: 'ridge' } }])
     expect(explanationOf(details)).toBeNull();
   fc.assert(

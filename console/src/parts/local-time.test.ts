@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { localTimeOf, msOfLocal, utcOf } from './local-time.ts';
 
-test('what the field shows is read back as the same second, whatever the time zone is', () => {
+test('the text of the field is read back as the same second, in any time zone', () => {
   const second = fc.date({ min: new Date('1970-01-02'), max: new Date('2099-12-30'), noInvalidDate: true });
   fc.assert(
     fc.property(second, (at) => {
@@ -16,7 +16,7 @@ test('what the field shows is read back as the same second, whatever the time zo
   );
 });
 
-test('what is not a date and time is neither shown nor read', () => {
+test('an invalid date and time is neither shown nor read', () => {
   expect([localTimeOf(''), localTimeOf('soon'), msOfLocal(''), utcOf('2026-13-01T00:00:00')]).toEqual([
     '',
     '',

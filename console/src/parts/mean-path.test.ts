@@ -7,7 +7,7 @@ const path = (...minutes: readonly number[]): string => {
   return meanPath({ from: at(0), to: at(240), buckets }, 240, (mean) => mean);
 };
 
-test('a gap in what was recorded breaks the line', () => {
+test('a gap in the record breaks the line', () => {
   expect(path(0, 1, 2, 9, 10, 11)).toBe('M0.0 0.0L1.0 1.0L2.0 2.0M9.0 9.0L10.0 10.0L11.0 11.0');
 });
 

@@ -3,7 +3,7 @@ import { mayAudit, mayManage, tokenFacts } from './token.ts';
 
 const jwt = (claims: object): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 
-describe('[identity §1] what a token says of itself', () => {
+describe('[identity §1] claims of a token', () => {
   test('subject, role and end of a JWT, names in any script', () => {
     expect(tokenFacts(jwt({ sub: 'Žofie', role: 'Engineer', exp: 1_800_000_000 }))).toEqual({
       subject: 'Žofie',

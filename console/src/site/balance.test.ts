@@ -22,7 +22,7 @@ const pv = power('pv', 50, 'positive_generation');
 const battery = power('battery', -30, 'positive_discharge');
 const load = power('house', 40, 'positive_consumption');
 
-test('the grid first, then what delivers, what stores, what consumes, and what says nothing of its sign', () => {
+test('the grid first, then producers, storage, consumers, and unsigned values', () => {
   const meter = power('submeter', 3, null);
   const feeders = feedersOf([meter, load, battery, pv, grid]);
   expect(feeders.map(({ power: { instance_name: name } }) => name)).toEqual([
@@ -45,7 +45,7 @@ test('of an instance the power whose sign is known, and its state of charge; no 
   ]);
 });
 
-test('the direction follows sign and convention; an unknown value has none', () => {
+test('the direction follows sign and convention; an unknown value has no direction', () => {
   const of = (convention: string | null, value: number | null) => {
     const [feeder] = feedersOf([power('one', value, convention)]);
     return feeder === undefined ? 'none' : directionOf(feeder, { value });
@@ -59,7 +59,7 @@ test('the direction follows sign and convention; an unknown value has none', () 
   expect([of(null, 1), of('positive_import', null)]).toEqual([null, null]);
 });
 
-test('the rest is what no meter accounts for; unknown when a value is missing', () => {
+test('the rest is unmetered; unknown if a value is missing', () => {
   const rest = (...points: PointEntry[]) => restOf(feedersOf(points));
   expect(rest(grid, pv, battery, load)).toBe(0);
   expect(rest(grid, pv, battery, { ...load, value: 35 })).toBe(5);

@@ -58,7 +58,7 @@ function bench(more: Partial<NotifierParts> = {}) {
 }
 
 describe('[alarms §5] notification', () => {
-  test('a new receiver begins with what happens from then on; then each change, in order', async () => {
+  test('a new receiver starts with future changes; then each change, in order', async () => {
     const { state, sent, notifier, pass } = bench();
     state.last = 5;
     notifier.open();

@@ -88,7 +88,7 @@ describe.each(engines)('alarms stored in %s', (engine) => {
     expect(await store.lastSequence()).toBe(6);
   });
 
-  test('an end in order is noted, and what each receiver has taken', async () => {
+  test('a clean shutdown is recorded, and the position of each receiver', async () => {
     const store = createAlarmStore(database);
     expect(await store.control(true)).toBe(false);
     expect(await store.control(true)).toBe(true);

@@ -25,7 +25,7 @@ async function found(): Promise<string | null> {
 }
 
 describe('[audit §7] the indexes of the audit events', () => {
-  test('each one that lacks an event is named, and none where all is well', async () => {
+  test('each index that lacks an event is named, and none if all are complete', async () => {
     expect(await found()).toBeNull();
     for (const name of ['action', 'subject', 'resource', 'resource_kind', 'time'].map(
       (each) => `audit_event_${each}`,
@@ -39,7 +39,7 @@ describe('[audit §7] the indexes of the audit events', () => {
     }
   });
 
-  test('one that is gone is named, and one that says that it leaves events out', async () => {
+  test('a missing one is named, and a partial one', async () => {
     const gone =
       'the index audit_event_action is missing or was changed; find out by whom, then create it again on (chain_id, action, sequence)';
     await trail.run('DROP INDEX audit_event_action');

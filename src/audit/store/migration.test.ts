@@ -97,7 +97,7 @@ describe('an audit log of the first format', () => {
     ]);
   });
 
-  test('an unreadable or older database is refused by the verification, in words', async () => {
+  test('verification refuses an unreadable or older database with a clear message', async () => {
     firstFormat();
     await expect(scanAudit(file, siteSchema)).rejects.toThrow(/data format 1/);
   });

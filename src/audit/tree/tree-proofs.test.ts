@@ -102,7 +102,7 @@ describe('the audit tree', () => {
     );
   });
 
-  test('[audit §9] what holds verifies, and nothing else', async () => {
+  test('[audit §9] valid proofs verify, and no others', async () => {
     await fc.assert(
       fc.asyncProperty(sizes, fc.nat(), fc.nat(), async (size, random, other) => {
         const index = random % size;

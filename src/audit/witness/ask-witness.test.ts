@@ -58,7 +58,7 @@ describe('asking a witness', () => {
     expect(await ask()).toMatchObject(expected);
   });
 
-  test('[audit §9.6] a witness that never answers is given up after witness_timeout_ms', async () => {
+  test('[audit §9.6] a request to a silent witness ends after witness_timeout_ms', async () => {
     answer = () => undefined;
     expect(await ask('/', 100)).toEqual({ kind: 'failed', reason: 'timeout' });
   });

@@ -74,7 +74,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect(() => database.sync()).not.toThrow();
   });
 
-  test('a window holds what reaches into it, its ends as a half-open span, and no more than asked', async () => {
+  test('a window contains the segments that overlap it, as a half-open span, up to the limit', async () => {
     await store([segment(0, 10), segment(10, 20), segment(20, null)]);
     const read = async (fromMs: number, toMs: number, limit = 9) =>
       (await createAuthorityReader(database).segments(point, fromMs, toMs, limit)).map(({ from_ms: at }) => at);
@@ -86,7 +86,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     expect((await readAuthority(database)).open).toEqual([segment(20, null)]);
   });
 
-  test('the newest state of a segment is kept; only ended segments are removed, in batches', async () => {
+  test('the newest state of a segment is stored; only ended segments are removed, in batches', async () => {
     await store([segment(0, null, '{"value":1}')]);
     await store([segment(0, 10, '{"value":2}'), segment(10, 20), segment(20, null)]);
     const runs = createRunStore(database);

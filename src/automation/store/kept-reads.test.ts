@@ -49,7 +49,7 @@ test('a row is read once while nothing changes, and again after any change', asy
   expect(asked).toEqual([1, 1]);
 });
 
-test('a rule that is not there is asked for every time', async () => {
+test('a missing rule is read every time', async () => {
   const { asked, get } = database(new Map());
   expect([await get(7), await get(7)]).toEqual([null, null]);
   expect(asked).toEqual([7, 7]);

@@ -184,7 +184,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'c' }]);
   });
 
-  test('[rules §6.2] the newest claim on each point is kept', async () => {
+  test('[rules §6.2] the newest claim on each point is stored', async () => {
     const store = createRunStore(database);
     const claim = (point: string, state: string) => ({
       rows: [],

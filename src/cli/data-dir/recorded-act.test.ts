@@ -34,7 +34,7 @@ describe.each(engines)('the acts of a command on %s', (engine) => {
     );
   const untilMs = async () => Number((await trail.rows('SELECT until_ms FROM audit_in_progress'))[0]?.['until_ms']);
 
-  test('are left open by a service that starts meanwhile, for as long as the command runs', async () => {
+  test('are left open by a service that starts in between, for as long as the command runs', async () => {
     const end = await begin([act('1'), act('2')], { file: 'a.csv' });
     for (let passedMs = 0; passedMs < 3 * inProgressForMs; passedMs += inProgressEveryMs) {
       expect(await start()).toBe(0);

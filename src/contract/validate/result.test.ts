@@ -233,7 +233,7 @@ describe('[data-processing §6.3] Fallback rules', () => {
     expect(verdict([add('/fallback', block)])).toBe('shape ');
   });
 
-  test('3 it expires sooner: the age of its own policy bounds it', () => {
+  test('3 it expires sooner: limited by the age in its own policy', () => {
     const at = (expires: string) => verdict([...fallback([840, 840]), replace('/expires_at', expires)]);
     expect([at('2026-07-11T12:30:02Z'), at('2026-07-11T12:30:02.001Z')]).toEqual([
       'accepted',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readBearer } from './bearer.ts';
 
 describe('[processor §6.4] the token of a processor comes from the environment variable that its route names', () => {
-  test('none named: none is sent; named and set: its value', () => {
+  test('no variable: no token is sent; a variable with a value: its value', () => {
     expect(readBearer(null, 'remote', {})).toEqual({ ok: true, token: null, missing: false });
     expect(readBearer('TOKEN', 'remote', { TOKEN: 'abc.DEF-1~+/=' })).toEqual({
       ok: true,
@@ -22,7 +22,7 @@ describe('[processor §6.4] the token of a processor comes from the environment 
     }
   });
 
-  test('what no header can carry is refused and not repeated', () => {
+  test('a value that is invalid in a header is refused and not repeated', () => {
     for (const value of ['abc\ndef', 'abc def', ' abc', 'tökén', 'a'.repeat(8193)])
       expect(readBearer('TOKEN', 'local', { TOKEN: value })).toEqual({
         ok: false,

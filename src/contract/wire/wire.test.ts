@@ -354,7 +354,7 @@ describe('the frame is decoded in parts, and is the whole schema', () => {
     { minLength: 1, maxLength: 2 },
   );
 
-  test('random changes: the parts accept exactly what the schema accepts, but for days that do not exist', () => {
+  test('random changes: the decoders accept exactly what the schema accepts, except for invalid dates', () => {
     let refused = 0;
     fc.assert(
       fc.property(changes, (operations) => {

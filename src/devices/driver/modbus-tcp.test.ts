@@ -175,7 +175,7 @@ describe('[points §3.1] modbus-tcp', () => {
     await expect.poll(() => [devices.value(0), devices.value(6)]).toEqual([42.5, null]);
   });
 
-  test('[points §3.1] exception 4 says nothing of a register: the same block is asked for again at the next poll', async () => {
+  test('[points §3.1] exception 4 is not about a register: the same block is requested again at the next poll', async () => {
     device.lack([2], 4);
     await expect.poll(() => devices.value(0)).toBeNull();
     device.lack([]);
@@ -183,7 +183,7 @@ describe('[points §3.1] modbus-tcp', () => {
     expect(device.reads.every(({ start, count }) => start !== 2 && (start !== 0 || count === 3))).toBe(true);
   });
 
-  test('an answer that is not Modbus ends the connection, and no value comes of it', async () => {
+  test('an answer that is not Modbus ends the connection without a value', async () => {
     device.babble(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'));
     await offline();
     expect([0, 1, 2, 6].map(devices.value)).toEqual([null, null, null, null]);

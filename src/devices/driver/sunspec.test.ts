@@ -76,7 +76,7 @@ describe('[points §3.4] sunspec', () => {
   const measured = (unit: string, address: string): string =>
     `kind: measurement, unit: "${unit}", address: { ${address} }`;
 
-  test.each([40_000, 50_000, 0])('finds the device at %d; values come in the unit of the point', async (base) => {
+  test.each([40_000, 50_000, 0])('finds the device at %d; values are in the unit of the point', async (base) => {
     const running = await start(
       [
         measured('kW', 'model: 103, point: W'),

@@ -39,7 +39,7 @@ describe('[points §3.1] RTU frames', () => {
     expect(framings.rtu.take(rtuFrame(18, hex('83 02')), read)).toBeNull();
   });
 
-  test('any bytes are an answer, the begin of one, or refused; never more than one frame is kept back', () => {
+  test('any bytes are an answer, the start of one, or refused; never more than one frame is buffered', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const taken = framings.rtu.take(Buffer.from(bytes), read);

@@ -61,7 +61,7 @@ describe('[points §3.1] register types and word order', () => {
     }
   });
 
-  test('what is written is read back: the nearest integer, or the float itself', () => {
+  test('a written value is read back: the nearest integer, or the float itself', () => {
     const order = fc.constantFrom('big' as const, 'little' as const);
     const read = (value: number, type: 'int16' | 'int32' | 'float32' | 'float64', words: 'big' | 'little') => {
       const registers = encodeRegisters(value, encoded(type, words));
@@ -121,7 +121,7 @@ describe('[points §3.1] bytes, bits, text and scales', () => {
     expect(encodeRegisters(1, text)).toBeNull();
   });
 
-  test('a power of ten is applied with one rounding, and what makes no sense is none', () => {
+  test('a power of ten is applied with one rounding, and an invalid one is null', () => {
     expect([scaledBy(123, -1), scaledBy(-7, 3), scaledBy(5, 0), scaledBy(1, -2)]).toEqual([12.3, -7000, 5, 0.01]);
     expect(
       ['0000', 'fffe', '000a', 'fff6', '000b', 'fff5', '8000', 'ffff'].map((hex) => exponentOf(bytes(hex))),

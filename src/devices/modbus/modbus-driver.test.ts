@@ -261,7 +261,7 @@ describe('[points §8.6] trace and scan', () => {
     expect(later?.exchanges.at(-1)).toMatchObject({ answer: 'exception 3 (illegal data value)', result: 'refused' });
   });
 
-  test('a scan finds what answers, between the polls, and leaves the rest', async () => {
+  test('a scan finds the registers that answer, between the polls, and skips the rest', async () => {
     const running = await start([unitPoint(1)], (given) => {
       for (const register of [0, 40, 41, 99]) given.bank(1).set('holding', register, register);
       given.bank(4).set('input', 7, 77);

@@ -67,7 +67,7 @@ describe('a stream of frames', () => {
     pdu: fc.uint8Array({ minLength: 1, maxLength: 253 }).map((bytes) => Buffer.from(bytes)),
   });
 
-  test('however it is cut, the same frames come out', () => {
+  test('any chunks give the same frames', () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 5 }), fc.array(fc.nat(1200)), (frames, cuts) => {
         const stream = Buffer.concat(frames.map(frameOf));
@@ -86,7 +86,7 @@ describe('a stream of frames', () => {
     );
   });
 
-  test('any bytes are frames, the begin of one, or refused; never more than one frame is kept back', () => {
+  test('any bytes are frames, the start of one, or refused; never more than one frame is buffered', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const taken = takeFrames(Buffer.from(bytes));

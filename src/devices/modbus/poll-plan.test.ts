@@ -99,7 +99,7 @@ describe('[points §3.1] requests that read neighbours together', () => {
   });
 });
 
-describe('[points §3.1] groups, and what a refusal teaches', () => {
+describe('[points §3.1] groups, and learning from refusals', () => {
   const spans = (blocks: readonly PollBlock[]): string[] => blocks.map(({ start, count }) => `${start}+${count}`);
   const neighbours = (count: number): PollItem[] =>
     Array.from({ length: count }, (_, at) => item(at, 'holding', at, 'int16'));
@@ -122,7 +122,7 @@ describe('[points §3.1] groups, and what a refusal teaches', () => {
     return asked;
   };
 
-  test('each unit and each interval is a group of its own', () => {
+  test('each unit and each interval is a separate group', () => {
     const items = [
       item(0, 'holding', 0, 'int16'),
       item(1, 'holding', 1, 'int16', { unit: 2 }),
@@ -164,7 +164,7 @@ describe('[points §3.1] groups, and what a refusal teaches', () => {
     expect(spans(only(neighbours(20), { maxRegisters: 16, bridges: false }).begin())).toEqual(['0+16', '16+4']);
   });
 
-  test('scale registers are read once, before what they scale', () => {
+  test('scale registers are read once, before the values that they scale', () => {
     const items = [
       item(0, 'holding', 0, 'int16', { scaleFrom: 50 }),
       item(1, 'holding', 1, 'int16', { scaleFrom: 50 }),

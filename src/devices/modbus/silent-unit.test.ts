@@ -113,7 +113,7 @@ test('[points §3.1] three of ten units are dead: the others keep their rate wit
   expect((await answered(threeDead)).answered).toBe(7 * 600);
 });
 
-test('[points §3.1] units that a gateway calls dead are left alone too, unless no other unit answers', async () => {
+test('[points §3.1] units that a gateway reports as dead are skipped too, unless no other unit answers', async () => {
   const beside = await answered(threeDead, units, 11);
   expect(beside.answered).toBe(7 * 600);
   expect(beside.askedInVain).toBeLessThan(60);

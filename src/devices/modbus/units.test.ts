@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createUnits } from './units.ts';
 
 describe('[points §3.1] a silent unit', () => {
-  test('is left alone for ten timeouts, then twice as long each time, up to unit_pause_max_ms', () => {
+  test('is skipped for ten timeouts, then twice as long each time, up to unit_pause_max_ms', () => {
     const units = createUnits(100, 5000);
     let nowMs = 0;
     const pauses: number[] = [];

@@ -12,7 +12,7 @@ const after = (state: PlantState, seconds: number, facts = settings, given = inp
   stepPlant(state, facts, given, seconds);
 
 describe('[points §3.3] the simulated plant', () => {
-  test('the grid covers what is left: load less PV, battery and genset', () => {
+  test('the grid covers the balance: load less PV, battery and genset', () => {
     const start = commandPlant(commandPlant(initialPlant(settings), 'battery_setpoint_kw', 12), 'genset_run', 1);
     const { signals } = after(start, 1);
     expect(signals.genset_kw).toBe(8);

@@ -17,7 +17,7 @@ function write(file: string, value: unknown): void {
   writeFileSync(join(configDir, 'sunspec', file), JSON.stringify(value));
 }
 
-test('[points §3.4] are read in the order of their numbers; a site without them has none', () => {
+test('[points §3.4] are read in the order of their numbers; a site without a folder has none', () => {
   expect(readModelDefinitions(configDir)).toEqual([]);
   write('a.json', modules);
   write('b.json', curves);

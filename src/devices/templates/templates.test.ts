@@ -94,11 +94,11 @@ describe('[points §1.1] a template is found by its name', () => {
     expect(list).toHaveLength(names.length);
   });
 
-  test.each(['none', '../templates/keba-p30', ''])('there is none of the name "%s"', (name) => {
+  test.each(['none', '../templates/keba-p30', ''])('an unknown name "%s" is refused', (name) => {
     expect(readDeviceTemplates(configDir).get(name)).toBeUndefined();
   });
 
-  test('a fault of one of its own is found, whether or not anybody asks for that one', () => {
+  test('an error in a template of the site is found, whether or not it is used', () => {
     write('broken.yaml', 'name: other');
     expect(() => readDeviceTemplates(configDir)).toThrow(/templates\/broken\.yaml/);
   });

@@ -24,7 +24,7 @@ function worst(own: Float64Array | null): number {
 }
 
 describe('models', () => {
-  test('a season is repeated as it was', () => {
+  test('a season is repeated unchanged', () => {
     expect(worst(repeatSeason(weekly, 2 * day, 7 * day))).toBeCloseTo(0, 9);
   });
 

@@ -23,7 +23,7 @@ test('the digest follows names and contents of sources, not tests and not the or
   rmSync(folder, { recursive: true });
 });
 
-test('[processor §3]: kind and family must fit, and what else is pinned', () => {
+test('[processor §3]kind and family must match, and other pinned members', () => {
   const own = forecasterArtifact('1.2.3');
   expect(own.artifact_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
   const { kind, family, version, artifact_digest } = own;

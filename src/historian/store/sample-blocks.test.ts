@@ -231,7 +231,7 @@ test('random additions, deletions and removals', async () => {
   expect(seen).toBeGreaterThan(500);
 });
 
-test('a block ends with the quarter hour in which it has enough rows; the open quarter hour has none', () => {
+test('a block ends with the quarter hour in which it has enough rows; the open quarter hour has no block', () => {
   store.append(minutes(1, 14), {});
   expect(ends()).toEqual([]);
   store.append(minutes(15, 2), {});
@@ -312,7 +312,7 @@ test('a late row whose block there was no time for has it later, between others'
   expect(expectSound()).toBe(4);
 });
 
-test('a row that comes late is in its block', () => {
+test('a late row is in its block', () => {
   store.append(
     [1, 2, 3, 4, 950].map((second) => row(second * 1000, second)),
     {},
@@ -362,7 +362,7 @@ test('a row that loses observations to a deletion in another quarter hour loses 
   ).toBe(baseMs + 1999);
 });
 
-test.each([15, 16, 17, 24])('a read over %i blocks, which come 16 at a time', async (count) => {
+test.each([15, 16, 17, 24])('a read over %i blocks, in portions of 16', async (count) => {
   const quarters = Array.from({ length: count + 1 }, (_, quarter) =>
     [1, 2, 3, 4].map((second) => row(quarter * quarterMs + second * 1000, second)),
   );
@@ -371,7 +371,7 @@ test.each([15, 16, 17, 24])('a read over %i blocks, which come 16 at a time', as
   await expectSame();
 });
 
-test('what the product stores: blocks of at least 512 rows, one value a second and one a minute', async () => {
+test('with the limits of the product: blocks of at least 512 rows, with a value per second and per minute', async () => {
   again();
   writer.close();
   begin(blockLimits);

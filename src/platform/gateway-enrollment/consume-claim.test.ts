@@ -149,7 +149,7 @@ describe('consume a claim', () => {
     expect(enrollment.compared).toHaveLength(4);
   });
 
-  test('[platform §6.4] a comparison that holds enrolls no gateway that waits for none', async () => {
+  test('[platform §6.4] a matching digest does not enroll a gateway that is not awaiting a claim', async () => {
     // Were the answer that of the comparison alone, a digest equal to what stands in for none would open the door.
     const enrollment = openEnrollment({ constantTimeEqual: () => true });
     expect(await take(enrollment, wrongToken)).toEqual(wrong);

@@ -21,7 +21,7 @@ describe('gateway status', () => {
     });
   });
 
-  test('[platform §6.5] a gateway of another scope is gateway-not-found, exactly like none', async () => {
+  test('[platform §6.5] a gateway of another scope is gateway-not-found, exactly like an unknown one', async () => {
     const { view, registered } = openEnrollment();
     const none = await view();
     expect(none).toEqual({ ok: false, code: 'gateway-not-found', retryable: false });

@@ -76,7 +76,7 @@ describe('issue a claim', () => {
     expect(traces).not.toContain(Buffer.alloc(32, 1).toString('hex'));
   });
 
-  test('[platform §6.4] only the digest is kept, in the row and nowhere else, and no longer than it is of use', async () => {
+  test('[platform §6.4] only the digest is stored, in the row and nowhere else, and only as long as it is needed', async () => {
     const { issued, consume, fresh, view, store } = openEnrollment();
     const enrollmentToken = await issued();
     const digest = sha256Hex(enrollmentToken);
@@ -155,7 +155,7 @@ describe('issue a claim', () => {
     },
   );
 
-  test('[platform §6.4] a gateway that is not of the scope is gateway-not-found, exactly like none', async () => {
+  test('[platform §6.4] a gateway of another scope is gateway-not-found, exactly like an unknown one', async () => {
     const { issue, registered, fresh, clock } = openEnrollment();
     await registered();
     const claimExpiresAt = at(clock, hourMs);
@@ -166,7 +166,7 @@ describe('issue a claim', () => {
     }
   });
 
-  test('[platform §6.4] an open claim stands until its expiry; an expired, unclaimed one may be issued again', async () => {
+  test('[platform §6.4] an open claim is valid until its expiry; an expired, unclaimed one may be issued again', async () => {
     const { issue, consume, issued, fresh, clock, view } = openEnrollment();
     const first = await issued();
     clock.advance(hourMs - 1);

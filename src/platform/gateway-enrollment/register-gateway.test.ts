@@ -55,7 +55,7 @@ describe('register a gateway', () => {
     expect(store.journal.events).toMatchObject([{ type: 'fleet.gateway.registered', data: registeredView }]);
   });
 
-  test('[platform §6.4] the same request replays in every later state, as it was answered', async () => {
+  test('[platform §6.4] the same request replays its answer in every later state', async () => {
     const enrollment = openEnrollment();
     const { register, clock, view } = enrollment;
     const context = commandContext(clock, register.contract);
@@ -164,7 +164,7 @@ describe('register a gateway', () => {
     expect(store.all()).toEqual([]);
   });
 
-  test('contracts a store that answers with a row of another scope, or another gateway, shows none', async () => {
+  test('contracts a store that returns a row of another scope, or another gateway, does not expose it', async () => {
     const { register, view, port, fresh } = openEnrollment();
     const row = { ...registeredView, revision: 1, state: 'registered' };
     for (const foreign of [{ tenantId: 'tenant-2' }, { projectId: 'project-2' }, { gatewayId: otherGatewayId }]) {

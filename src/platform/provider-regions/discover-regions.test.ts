@@ -64,7 +64,7 @@ describe('discover regions', () => {
     });
   });
 
-  test('[platform §6.2] answers what the adapter observed, sorted and frozen to the last member', async () => {
+  test('[platform §6.2] answers the observation of the adapter, sorted and deeply frozen', async () => {
     const { run, observation } = open();
     const result = await run();
     expect(result).toEqual({ ok: true, ...observation, regions: [regions[1], regions[0]] });
@@ -127,7 +127,7 @@ describe('discover regions', () => {
     expect(await open().run({}, { connectionId })).toEqual(invalid);
   });
 
-  test('[platform §6.2] a connection of another scope is not found, exactly like none', async () => {
+  test('[platform §6.2] a connection of another scope is not found, exactly like an unknown one', async () => {
     const { run, adapter } = open();
     expect(await run({}, { connectionId: 'connection-2' })).toEqual(notFound);
     expect(await run({ tenantId: 'tenant-2' })).toEqual(notFound);
@@ -209,7 +209,7 @@ describe('discover regions', () => {
   });
 });
 
-describe('what an adapter answers', () => {
+describe('answers of an adapter', () => {
   test.each(providerFailureCodes.flatMap((code) => [true, false].map((retryable) => ({ code, retryable }))))(
     '[platform §6.2] the failure $code keeps its code and retryable $retryable',
     async ({ code, retryable }) => {

@@ -34,7 +34,7 @@ describe('runs of an engine', () => {
     }
   });
 
-  test('[platform §6.3] a call whose lookup came before the plan of another, and whose run would come after it, replays', async () => {
+  test('[platform §6.3] a call that looked up before another one planned, and would run after it, replays', async () => {
     const { run, plans, engine } = openPlanning();
     const first = await run();
     // The first lookup is made at once, before the port is mended; it answers as if there were no plan yet.
@@ -45,7 +45,7 @@ describe('runs of an engine', () => {
     expect(engine.calls).toEqual(['plan']);
   });
 
-  test('[platform §6.3] the same key in another scope, or another key, is a run of its own', async () => {
+  test('[platform §6.3] the same key in another scope, or another key, is a separate run', async () => {
     const { planStack, context, engine, run } = openPlanning();
     const results = await Promise.all([run(), planStack(context({ idempotencyKey: 'key-00000002' }), stackRequest)]);
     expect(results.map((result) => result.ok)).toEqual([true, true]);

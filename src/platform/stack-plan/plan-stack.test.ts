@@ -102,7 +102,7 @@ describe('plan a stack', () => {
     expect(() => createPlanStack({ ...ports, ...ids, engines: [engine.port, engine.port] })).toThrow(/opentofu/);
   });
 
-  test('[platform §6.3] a stack of another scope is not found, exactly like none, and neither policy nor engine is asked', async () => {
+  test('[platform §6.3] a stack of another scope is not found, exactly like an unknown one, and neither policy nor engine is called', async () => {
     const { planStack, context, stacks, policy, engine } = openPlanning();
     const none = { ok: false, code: 'deployment-stack-not-found', retryable: false };
     expect(await planStack(context(), { ...stackRequest, stackId: 'stack-3' })).toEqual(none);
@@ -140,7 +140,7 @@ describe('plan a stack', () => {
   });
 });
 
-describe('what an engine answers', () => {
+describe('answers of an engine', () => {
   test('[platform §6.3] a plan that keeps to the contract is taken', async () => {
     expect(await openPlanning().answered({ ok: true, plan: goodPlan })).toMatchObject({ ok: true });
   });
@@ -303,7 +303,7 @@ describe('policy', () => {
     }
   });
 
-  test('[platform §6.3] 32 reasons are kept', async () => {
+  test('[platform §6.3] 32 reasons are stored', async () => {
     const { run, policy } = openPlanning();
     policy.break('judgeRequest', { kind: 'answer', value: { decision: 'deny', reasons: reasons(32) } });
     expect(await run()).toMatchObject({ plan: { rejection: { reasons: reasons(32) } } });

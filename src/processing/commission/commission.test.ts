@@ -198,7 +198,7 @@ describe('[data-processing §4.7] Live tail', () => {
   });
 });
 
-test('[data-processing §2.3] a word that a binding may not use is answered with those it may, at its line, and nothing else', () => {
+test('[data-processing §2.3] an unknown word in a binding is refused with the allowed ones, at its line, as the only error', () => {
   const text = fixtureFile('plant/bindings/plant-7.yaml').replace('fallback: previous_run', 'fallback: maybe');
   const line = text.split('\n').findIndex((each) => each.includes('fallback: maybe')) + 1;
   let message = '';

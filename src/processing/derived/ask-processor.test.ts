@@ -40,7 +40,7 @@ describe('[data-processing §6.4] DerivedData', () => {
     expect(result_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
   });
 
-  test('what a processor says in details is kept beside its name', async () => {
+  test('the details of a processor are kept beside its name', async () => {
     const details = { explanation: { models: [{ name: '<script>', share: 1 }] } };
     const ended = await ask(message({ ...loadResult, details }));
     if (ended.outcome !== 'derived') throw new Error(ended.outcome);
@@ -66,7 +66,7 @@ describe('[data-processing §5.4] Error cases by condition', () => {
     });
   });
 
-  test('6 overload, disconnect, open circuit: processing-unavailable, with what guidance there is', async () => {
+  test('6 overload, disconnect, open circuit: processing-unavailable, with any retry advice', async () => {
     expect(fault(await ask(unavailable('CIRCUIT_OPEN', { retryAfterSeconds: 8 })))).toEqual({
       code: 'processing-unavailable',
       status: 503,
@@ -76,7 +76,7 @@ describe('[data-processing §5.4] Error cases by condition', () => {
     });
   });
 
-  test('6 the deadline: deadline-exceeded, also when the answer comes in the same turn', async () => {
+  test('6 the deadline: deadline-exceeded, even if the answer arrives in the same turn', async () => {
     expect(fault(await ask({ outcome: 'timeout' }))).toMatchObject({
       code: 'deadline-exceeded',
       status: 504,

@@ -87,7 +87,7 @@ const allowing = { task: [...lenient, ['missing_policy: reject', 'missing_policy
 describe.each(engines)('the fixture, on %s', (engine) => {
   rig(engine);
 
-  test('[data-processing §3] its frame comes out of its declarations and raw data, member for member', async () => {
+  test('[data-processing §3] its frame follows from its declarations and raw data, member for member', async () => {
     expect(await frameOf(fixtureRows())).toEqual(loadRequest.frame);
   });
 
@@ -276,7 +276,7 @@ describe.each(engines)('[data-processing §3.2] Time invariants, on %s', (engine
     expect(Object.keys(frame.future_covariates?.features ?? {})).not.toContain('load');
   });
 
-  test('[data-processing §3.1] future_covariates is omitted, not empty, when the task declares none', async () => {
+  test('[data-processing §3.1] future_covariates is omitted, not empty, if the task declares none', async () => {
     const frame = await frameOf(fixtureRows(), {
       task: [[futureInputs(), '']],
     });
@@ -330,7 +330,7 @@ describe.each(engines)('[data-processing §5.1] the cutoff and the options, on %
     ]);
   });
 
-  test('horizon_steps and quantiles up to what the task declares', async () => {
+  test('horizon_steps and quantiles up to the limits of the task', async () => {
     const wide: LoadEdits = {
       task: [
         ['horizon_steps: 288', 'horizon_steps: 2'],
@@ -681,7 +681,7 @@ describe.each(engines)('[data-processing §4.8] covariates, on %s', (engine) => 
     expect(future(await withRuns(runs))).toEqual([[1, 1], ['good', 'good'], '2026-07-11T11:00:00Z']);
   });
 
-  test('no run at all, one issued later, or none long enough: covariate_unavailable for each feature', async () => {
+  test('no run, only a later one, or none that is long enough: covariate_unavailable for each feature', async () => {
     for (const runs of [[], [run('12:00:01', '12:00:01', 1)], [run('11:00:00', '11:10:00', 1, ['12:15:00'])]]) {
       const assembled = await withRuns(runs);
       expect(rules(assembled)).toContain('covariate_unavailable');

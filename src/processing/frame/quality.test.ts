@@ -8,7 +8,7 @@ const cells = (...values: (number | null)[]): Cells =>
   goodCells(Float64Array.from(values, (value) => value ?? Number.NaN));
 
 describe('[data-processing §3.4] max_gap_seconds', () => {
-  test('H17: from as_of − N·c to the first, between neighbours, from the last to as_of; N·c when none was observed', () => {
+  test('H17: from as_of − N·c to the first, between neighbours, from the last to as_of; N·c without observations', () => {
     expect(maxGapSeconds([cells(null, 1, null, null), cells(null, null, null, null)], 1)).toBe(4);
     expect(maxGapSeconds([cells(null, 1, null, null)], 1)).toBe(2);
     expect(maxGapSeconds([cells(null, null, 1, 1)], 1)).toBe(3);

@@ -24,7 +24,7 @@ const fill = (
   );
 
 describe('[data-processing §4.4] named bounded substitutions', () => {
-  test('hold_last repeats the last observed value; a gap at the beginning has none', () => {
+  test('hold_last repeats the last observed value; a gap at the beginning is not filled', () => {
     expect(fill('hold_last', 2, [null, 5, null, null, 7, null])).toEqual([null, 5, 5, 5, 7, 7]);
   });
 
@@ -59,7 +59,7 @@ describe('[data-processing §4.4] named bounded substitutions', () => {
     expect(fill('seasonal_week', null, [null], { earlier })).toEqual([null]);
   });
 
-  test('a value that leaves the declared range is no better than none', () => {
+  test('a value outside the declared range is discarded', () => {
     expect(fill('linear', 1, [1, null, 2], { range: { integer: true } })).toEqual([1, null, 2]);
   });
 

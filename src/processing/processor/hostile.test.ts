@@ -88,7 +88,7 @@ describe('a hostile processor', () => {
     return processed;
   }
 
-  test('there are at least 100 kinds, each with a name of its own', () => {
+  test('there are at least 100 kinds, each with a unique name', () => {
     expect(all.length).toBeGreaterThanOrEqual(100);
     expect(new Set(all.map((each) => each.name)).size).toBe(all.length);
   });

@@ -47,7 +47,7 @@ function produced(site: ProcessingGateway, more: Partial<NewResult> & { readonly
 describe.each(engines)('kept results on %s', (engine) => {
   const start = gatewaysOn(engine);
 
-  test('nothing is kept where the route does not ask for it', async () => {
+  test('nothing is stored unless the route requests it', async () => {
     const site = await start();
     await site.process();
     expect(await listOf(site)).toMatchObject({ list: [], total: 0 });
@@ -83,7 +83,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(kept.derived?.data.points[0]?.quantiles).toHaveLength(3);
   });
 
-  test('no forecast is kept, too: with its reason', async () => {
+  test('an unavailable forecast is stored too, with its reason', async () => {
     const gone = {
       process: () =>
         Promise.resolve(unavailable('MODEL_RUNTIME_UNAVAILABLE', { retryable: true, retryAfterSeconds: null })),
@@ -99,7 +99,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(kept).toMatchObject({ derived: null, references: { persistence: [] } });
   });
 
-  test('actuals are joined as they come', async () => {
+  test('actuals are joined as they arrive', async () => {
     const site = await start({ edits: keeping });
     const { result_id } = await derivedOf(await site.process());
     const actuals = async () =>
@@ -112,7 +112,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect((await actuals())?.map(({ value }) => value)).toEqual([900, null]);
   });
 
-  test('[data-processing §8.3] what led to the forecast is joined, 0 to 2000 labels of it', async () => {
+  test('[data-processing §8.3] values before the forecast are joined, 0 to 2000 labels', async () => {
     const site = await start({ edits: keeping });
     const { result_id } = await derivedOf(await site.process());
     await site.history.historian.append([row(loadSeries, '12:15:00', 900)]);
@@ -198,7 +198,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect([refused.status, (await refusalIn(refused)).code]).toEqual([404, 'task-not-commissioned']);
   });
 
-  test('a scoring that takes as long as it may is given up, one a millisecond shorter is not', async () => {
+  test('a scoring at its deadline is cancelled, one a millisecond shorter is not', async () => {
     let readMs = 9999;
     const site: ProcessingGateway = await start({ edits: keeping, beforeRead: () => site.clock.advance(readMs) });
     await site.store.keep(produced(site), 0);
@@ -209,7 +209,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect([late.status, (await refusalIn(late)).code]).toEqual([504, 'deadline-exceeded']);
   });
 
-  test('results are kept for 400 days', async () => {
+  test('results are stored for 400 days', async () => {
     const site = await start({ edits: keeping });
     const limitMs = site.clock.wallMs() - 400 * dayMs;
     await site.store.keep(produced(site, { keptMs: limitMs }), 0);

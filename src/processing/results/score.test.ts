@@ -236,7 +236,7 @@ describe('scores', () => {
     expect(scoresOf([steady()], { actualAt: () => 1 })[0]?.skill.same_time_last_week).toBeNull();
   });
 
-  test('coverage: the widest band comes first, independent of the order in the forecasts', () => {
+  test('coverage: the widest band is first, independent of the order in the forecasts', () => {
     const [narrow, wide] = [
       [0.4, 0.6],
       [0.05, 0.95],
@@ -257,7 +257,7 @@ describe('scores', () => {
     expect([onto[1], onto[9]]).toEqual([expect.closeTo(1 / 9, 9), expect.closeTo(1 / 9, 9)]);
   });
 
-  test('the interval of the mean error: the same on every run, none for a single day, wider for days that differ', () => {
+  test('the interval of the mean error: reproducible, null for a single day, wider for days that differ', () => {
     const days = (error: (day: number) => number): ScoreGroup['interval'] | undefined =>
       scoresOf(
         Array.from({ length: 20 }, (_, day) => steady({ firstMs: startMs + day * 24 * hourMs, keptMs: 0 })),

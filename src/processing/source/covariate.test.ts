@@ -36,7 +36,7 @@ const withField = (change: object) => {
 };
 
 describe('[data-processing §4.8] Covariates: read and validated at each call', () => {
-  test('values, qualities and times are kept; null is missing', () => {
+  test('values, qualities and times are preserved; null is missing', () => {
     const [read] = parseCovariateRuns(withField({ values: [null, 1], quality: ['missing', 'uncertain'] }));
     const cells = read?.fields.get('temperature')?.cells;
     expect([...(cells?.values ?? [])]).toEqual([Number.NaN, 1]);

@@ -63,7 +63,7 @@ const json =
 const never = new AbortController().signal;
 
 describe('[data-processing §4.10] POST <endpoint>/v1/history/grid', () => {
-  test('one request asks for all series on the exact grid; the cells come back with null as missing', async () => {
+  test('one request for all series on the exact grid; null cells are missing', async () => {
     const adapter = await serve(json({ series: { ...good.series, other: { timestamps: times, values: [7, 8, 9] } } }));
     const answers = await adapter.read([window('load'), window('other', 2), window('load', 1)], never);
     expect(answers.map((answer) => [...answer.cells])).toEqual([[1, Number.NaN, 3], [8, 9], [3]]);

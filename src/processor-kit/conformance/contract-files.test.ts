@@ -78,7 +78,7 @@ describe('the schemas, read by another validator', () => {
   });
 });
 
-describe('the hostile examples say what happens', () => {
+describe('the hostile examples state the outcome', () => {
   test('each request gets its answer', () => {
     interface Row {
       readonly name: string;

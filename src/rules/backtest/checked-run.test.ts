@@ -65,7 +65,7 @@ const values: readonly Value[] = [
 const runs = [recorded(0, 5), recorded(1000, 20), recorded(2000, 5)];
 
 describe('[rules §10.3] agreement', () => {
-  test('runs that did what the recorded values say agree', () => {
+  test('runs that match the recorded values agree', () => {
     expect(checked(runs, values)).toEqual({
       compared: 3,
       equal: 3,
@@ -154,7 +154,7 @@ describe('[rules §10.3] agreement', () => {
     expect(agreement).toMatchObject({ compared: 10, equal: 10, refused: 10 });
   });
 
-  test('cause: input, also where the recorded values were too old for the rule to come as far as its parameters', () => {
+  test('cause: input, also if the recorded values were too old for the rule to reach its parameters', () => {
     const fresh = [recorded(0, 5), recorded(70_000, 20)];
     expect(checked(fresh, [[-500, 5]], undefined, 71_000)).toMatchObject({ equal: 1, causes: { input: 1 } });
   });

@@ -84,7 +84,7 @@ test('[rules §10.1] the first difference is the one that a look at every moment
   );
 });
 
-test('a difference at the last of a million moments is found, each with a value of its own', () => {
+test('a difference at the last of a million moments is found, all with different values', () => {
   const divergence = new Divergence();
   const path = paths[1] ?? [];
   const count = 1_000_000;

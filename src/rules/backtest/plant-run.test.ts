@@ -180,7 +180,7 @@ describe('[rules §10.6] the assumed plant', () => {
 });
 
 describe('[rules §10.6] a rule in a closed loop', () => {
-  test('reads what its writes made of the plant: as a loop that takes one step at a time', () => {
+  test('reads the effect of its writes on the plant, like a loop with one step at a time', () => {
     fc.assert(
       fc.property(powers, (inputs) => {
         const samples = inputs.flatMap(({ loadKw, pvKw }, minute): Sample[] => [

@@ -190,7 +190,7 @@ describe('compiled against naive', () => {
     );
   });
 
-  test('what numbers and parameters alone make is one number; what has no finite value, or a memory, is left to the run', () => {
+  test('numbers and parameters alone are folded into one number; a value that is not finite, or has state, is left to the run', () => {
     const scope = { parameter: (name: string) => (name === 'c' ? 3 : undefined) } as ExpressionScope;
     const foldedText = (text: string): ExpressionNode => {
       const parsed = parseExpression(text);
@@ -216,7 +216,7 @@ describe('[rules §5.2] functions that remember', () => {
     expect(run([20], 8600 + 5001)).toBe(before);
   });
 
-  test('[rules §5.2] a sum that overflows fails the run and leaves the memory as it was', () => {
+  test('[rules §5.2] a sum that overflows fails the run and does not change the state', () => {
     const run = runner('integrate(a)', 5000);
     expect(run([1], 0)).toBe(0);
     expect(run([Number.MAX_VALUE], 1000)).toBeCloseTo(Number.MAX_VALUE / 2, 5);

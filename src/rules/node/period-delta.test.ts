@@ -28,7 +28,7 @@ describe('[rules §4.6] a new period starts at local midnight, at 0', () => {
     expect(today(151, '2026-03-29T22:00:00Z')).toBe(0);
   });
 
-  test('a day of 25 hours: the hour that comes twice is counted once through', () => {
+  test('a day of 25 hours: the repeated hour is counted once', () => {
     const today = counted('daily');
     expect(today(100, '2026-10-24T22:00:00Z')).toBe(0);
     expect(today(110, '2026-10-25T00:30:00Z')).toBe(10);

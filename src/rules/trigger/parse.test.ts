@@ -77,7 +77,7 @@ describe('[rules §3.2] on_change', () => {
     expect(parseTrigger(rest, catalogue)).toEqual({ ok: true, trigger: onChange() });
   });
 
-  test('64 points are allowed, 65 are not, none neither', () => {
+  test('64 points are allowed; 65 and 0 are refused', () => {
     const site = siteOf(70);
     const refs = (count: number) =>
       onChange({ point_refs: Array.from({ length: count }, (_, index) => ref(index + 1)) });

@@ -36,7 +36,7 @@ describe('[points §3.4] the address of a SunSpec point', () => {
     expect(refusal(point)).toEqual([expect.stringContaining(reason)]);
   });
 
-  test('a model of the site is known to its points, and comes before one of the package with the same number', () => {
+  test('a model of the site is known to its points, and overrides one of the package with the same number', () => {
     const own = [64_901, 103].map((model) =>
       readModelDefinition(JSON.stringify({ ...curves, id: model }), 'model.json'),
     );

@@ -169,7 +169,7 @@ describe('the HTTP adapter', () => {
       expect(asked).toBe(11);
     });
 
-    test('shown in health, without asking the processor; another processor has a breaker of its own', async () => {
+    test('shown in health, without calling the processor; another processor has a separate breaker', async () => {
       answer = fails;
       const one = processor();
       for (let call = 0; call < 5; call++) await one.process(request, never);
