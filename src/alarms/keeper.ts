@@ -295,7 +295,7 @@ export class AlarmKeeper {
     const excess = this.#unsaved.length - this.#parts.limits.unsaved_max;
     if (excess <= 0) return;
     this.#unsaved.splice(0, excess);
-    if (this.#lost === 0) this.#parts.log.error('changes of alarms are lost: the database takes none');
+    if (this.#lost === 0) this.#parts.log.error('dropping alarm changes: the database does not accept them');
     this.#lost += excess;
   }
 

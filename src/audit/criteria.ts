@@ -60,6 +60,6 @@ function momentOf(text: string | undefined, what: string): string | null {
   const full = text.length === 24 ? text : text.replace('Z', '.000Z');
   // The round trip refuses invalid days, and hour 24.
   if (Number.isNaN(ms) || new Date(ms).toISOString() !== full)
-    throw new Fault('invalid-input', `${what} is not a moment of the calendar`);
+    throw new Fault('invalid-input', `${what} is not a valid date and time`);
   return full;
 }

@@ -62,7 +62,7 @@ export class FullCheck {
       const beganMs = clock.monotonicMs();
       await this.check().catch((error: unknown) => {
         if (this.#stopped.signal.aborted) throw error;
-        log.warn('the audit log could not be checked; it is tried again', { error: String(error) });
+        log.warn('could not check the audit log; retrying', { error: String(error) });
       });
       await this.#pause(Math.max(0, beganMs + limits.full_check_interval_ms - clock.monotonicMs()));
     }

@@ -168,7 +168,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
           if (client.state !== 'open') return;
           // A suspended session may not read; the client connects again.
           if (isSuspended(error)) return end(client, closeCodes.busy, 'try again');
-          log.warn('cannot check who reads a live stream', { error: String(error) });
+          log.warn('cannot verify the session of a live stream', { error: String(error) });
           lookAgain(client, who);
         });
     });

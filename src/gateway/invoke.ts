@@ -252,7 +252,7 @@ function* bodySteps(descriptor: Capability, call: Call, bytes: Buffer): Steps<un
     throw new Fault('unsupported-media-type', 'the body must be application/json in UTF-8');
   if (!/^(identity)?$/i.test(call.header('content-encoding') ?? ''))
     throw new Fault('unsupported-media-type', 'the body must not be compressed');
-  if (descriptor.body === null) throw new Fault('invalid-input', 'this route takes no body');
+  if (descriptor.body === null) throw new Fault('invalid-input', 'this route accepts no body');
   try {
     return yield* parseJsonSteps(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {

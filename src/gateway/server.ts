@@ -331,7 +331,7 @@ function fromFramework(error: unknown): Fault {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Fault('payload-too-large', 'the body is larger than this route takes');
+      return new Fault('payload-too-large', 'the body is larger than this route allows');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Fault('unsupported-media-type', 'the body must be application/json');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

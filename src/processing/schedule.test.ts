@@ -172,7 +172,7 @@ describe('the timer', () => {
     expect(asked).toBe(0);
   });
 
-  test('leaves a run out while the one before is under way, and continues after a failure; both are said', async () => {
+  test('skips a run while the previous one is running, and continues after a failure; both are logged', async () => {
     const ends: ((error?: Error) => void)[] = [];
     const { advance, lines } = running(
       () =>
@@ -180,7 +180,7 @@ describe('the timer', () => {
     );
     await advance(20);
     expect(ends).toHaveLength(1);
-    expect(lines().join()).toContain('left out');
+    expect(lines().join()).toContain('skipped a scheduled forecast');
     ends[0]?.(new Fault('processing-unavailable', 'no result is available now'));
     await advance(15);
     expect(ends).toHaveLength(2);

@@ -126,7 +126,7 @@ class RouteTimer implements Timer {
     const about = { task: this.#route.task.id, binding: this.#route.binding.id };
     if (this.#ended || !isOwn()) return;
     if (this.#running) {
-      log.warn('a scheduled forecast was left out: the one before is still under way', about);
+      log.warn('skipped a scheduled forecast: the previous one is still running', about);
       return;
     }
     this.#running = true;

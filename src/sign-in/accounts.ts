@@ -114,7 +114,7 @@ export class Accounts {
 
   async #recordLock({ name }: Account, { failures, untilMs }: Failures): Promise<void> {
     const { audit, log } = this.#parts;
-    log.warn('too many failed sign-ins: the account has to wait', { failures });
+    log.warn('too many failed sign-ins: the account is locked for a while', { failures });
     try {
       await audit.append({
         subject: { kind: 'system', subjectId: 'setpoint' },
@@ -127,7 +127,7 @@ export class Accounts {
         details: { name, failures, until: timeLabel(untilMs) },
       });
     } catch (error) {
-      log.error('cannot record that an account has to wait', { error: String(error) });
+      log.error('cannot record a locked account', { error: String(error) });
     }
   }
 

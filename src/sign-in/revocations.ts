@@ -56,14 +56,14 @@ export class Revocations {
     const atMs = clock.monotonicMs();
     try {
       const list = await store.revocations();
-      if (this.#isAway) log.info('the list of revoked tokens is read again');
+      if (this.#isAway) log.info('the revocation list can be read again');
       this.#isAway = false;
       this.#read = { atMs, list };
       return list;
     } catch (error) {
       if (known === null) throw error;
       if (!this.#isAway)
-        log.warn('cannot read which tokens were revoked; the last list counts', { error: String(error) });
+        log.warn('cannot read the revocation list; using the last known one', { error: String(error) });
       this.#isAway = true;
       // Not asked for again at once: each caller would wait for a database that is away.
       this.#read = { atMs: clock.monotonicMs(), list: known.list };

@@ -90,7 +90,7 @@ class Receiver {
     const taken = await store.taken(this.#target.name);
     const from = Math.max(taken ?? last, last - limits.notify_waiting_max);
     if (taken !== null && from > taken)
-      log.error('a receiver of notifications was away for too long: changes of alarms are passed over', {
+      log.error('a notification receiver was unavailable for too long: skipping alarm changes', {
         receiver: this.#target.name,
         changes: from - taken,
       });
@@ -113,13 +113,17 @@ class Receiver {
     };
     try {
       await send(this.#target, notification);
-      if (this.#failures > 0) log.info('a receiver takes notifications again', { receiver: this.#target.name });
+      if (this.#failures > 0)
+        log.info('a notification receiver accepts notifications again', { receiver: this.#target.name });
       this.#failures = 0;
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (this.#failures === 0)
-        log.warn('a receiver does not take notifications; retrying', { receiver: this.#target.name, reason });
+        log.warn('a notification receiver does not accept notifications; retrying', {
+          receiver: this.#target.name,
+          reason,
+        });
       const pauseMs = Math.min(limits.notify_retry_ms * 2 ** this.#failures, limits.notify_retry_max_ms);
       this.#failures++;
       this.#notBeforeMs = clock.monotonicMs() + pauseMs;

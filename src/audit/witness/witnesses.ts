@@ -111,7 +111,7 @@ export class Witnesses {
     if (trouble === null || this.#closed) return;
     // Logged once per outage.
     if (errand.failures++ === 0)
-      log.warn('a witness did not cosign an audit checkpoint; it is asked again', {
+      log.warn('a witness did not cosign an audit checkpoint; retrying', {
         witness: witness.verifier.name,
         origin: asked.tree.origin,
         error: trouble,

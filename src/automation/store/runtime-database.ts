@@ -28,7 +28,7 @@ export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): 
       try {
         syncCommits(place);
       } catch (cause) {
-        throw new Fault('storage-unavailable', 'the disk does not take what was stored; try again', { cause });
+        throw new Fault('storage-unavailable', 'the disk cannot store the data; try again', { cause });
       }
     },
     async isCurrent(transaction) {

@@ -61,7 +61,7 @@ describe('[points §3.3] the simulated plant', () => {
   });
 
   test('a measurement takes no command', () => {
-    expect(() => commandPlant(initialPlant(settings), 'load_kw', 1)).toThrow('takes no commands');
+    expect(() => commandPlant(initialPlant(settings), 'load_kw', 1)).toThrow('accepts no commands');
   });
 
   test('whatever is commanded, charge stays within the store and energy is conserved', () => {

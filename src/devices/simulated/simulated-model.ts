@@ -116,6 +116,6 @@ export function commandPlant(state: PlantState, signal: SimulatedSignal, value: 
     case 'load_energy_kwh':
     case 'irradiance_w_m2':
       // The site's parser allows a command signal only on action points.
-      throw new Error(`${signal} takes no commands`);
+      throw new Error(`${signal} accepts no commands`);
   }
 }

@@ -94,7 +94,7 @@ async function listed({ query }: CallContext, { store, clock }: ResultParts): Pr
 
 async function read({ params, query }: CallContext, parts: ResultParts, signal: AbortSignal): Promise<KeptResult> {
   const found = await parts.store.find(params['result_id'] ?? '');
-  if (found === null) throw new Fault('not-found', 'no result of this id is kept');
+  if (found === null) throw new Fault('not-found', 'no stored result has this id');
   const cadenceMs = cadenceOf(found);
   const times = Array.from({ length: found.steps }, (_, step) => found.firstMs + step * cadenceMs);
   const written = times.map(formatTimestamp);
@@ -113,7 +113,7 @@ async function read({ params, query }: CallContext, parts: ResultParts, signal: 
   const { include, before } = query as ResultQuery;
   if (include !== 'actuals') {
     if (before === undefined) return result;
-    throw new Fault('invalid-input', 'before asks for recorded values; give include=actuals with it');
+    throw new Fault('invalid-input', 'before needs include=actuals');
   }
   const route = routeOf(parts.routes, found.kind.taskId, found.kind.bindingId);
   // Another revision may have another grid or unit: current values would not be its actuals.

@@ -38,7 +38,7 @@ export function resultKeeper({ store, limits, clock, log }: KeepParts): KeepResu
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.error('a result could not be kept', { task: route.task.id, result_id: result.resultId, reason });
+      log.error('could not store a result', { task: route.task.id, result_id: result.resultId, reason });
       return false;
     }
   };

@@ -29,7 +29,7 @@ export function packNumbers({ value, quantiles, references }: ResultNumbers): Ui
 /** Throws if the bytes do not match these numbers of steps and probabilities. */
 export function unpackNumbers(bytes: Uint8Array, steps: number, probabilities: number): ResultNumbers {
   const rows = 1 + probabilities + referenceNames.length;
-  if (bytes.byteLength !== rows * steps * numberBytes) throw new Error('the numbers of a kept result are damaged');
+  if (bytes.byteLength !== rows * steps * numberBytes) throw new Error('the numbers of a stored result are damaged');
   const { buffer, byteOffset } = isLittleEndian && bytes.byteOffset % numberBytes === 0 ? bytes : new Uint8Array(bytes);
   const view = new DataView(buffer, byteOffset);
   const read = (row: number): Float64Array => {

@@ -130,7 +130,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect((await answer(`include=actuals&before=${labelsBeforeMax + 1}`)).status).toBe(400);
     const alone = await answer('before=2');
     expect(alone.status).toBe(400);
-    expect(await alone.text()).toContain('give include=actuals with it');
+    expect(await alone.text()).toContain('before needs include=actuals');
   });
 
   test('the list: newest first, bounded by as_of, in pages', async () => {
