@@ -3,8 +3,8 @@ import { expectedWrites, givenOf, templateFlow } from './flow-of-template.ts';
 import type { RuleTemplate } from './template.ts';
 
 const hour = { unit: 'h', min: 0, max: 24 } as const;
-const sameDay = 'hour >= from_hour && hour < to_hour';
-const acrossMidnight = 'from_hour > to_hour && (hour >= from_hour || hour < to_hour)';
+/** 1 between the hours, also across midnight. */
+const inHours = 'if(from_hour > to_hour, hour >= from_hour || hour < to_hour, hour >= from_hour && hour < to_hour)';
 const at = (utcHour: number): string => `2000-01-01T${String(utcHour).padStart(2, '0')}:30:00.000Z`;
 
 export const batteryNightCharge: RuleTemplate = {
@@ -37,12 +37,15 @@ export const batteryNightCharge: RuleTemplate = {
     flow_json: templateFlow(given, {
       reads: ['soc'],
       settings: ['from_hour', 'to_hour', 'power', 'soc_target'],
-      computed: [{ name: 'hour', expression: 'time_of_day()' }],
+      computed: [
+        { name: 'hour', expression: 'time_of_day()' },
+        { name: 'in_hours', expression: inHours },
+      ],
       branches: [
         {
           name: 'charge',
           label: 'Charge',
-          when: `(${sameDay} || ${acrossMidnight}) && soc < soc_target`,
+          when: 'in_hours == 1 && soc < soc_target',
           writes: [{ to: 'setpoint', value: '-power' }],
         },
       ],
