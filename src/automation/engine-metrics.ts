@@ -46,7 +46,7 @@ export function measureEngine(superseded: () => number): MeasuredEngine {
   return {
     executed(record) {
       executions[record.outcome]++;
-      // Failures always have a reason; one without would be counted as `failed`.
+      // A failure always has a reason; one without would be counted as `unavailable`.
       for (const { success, reason } of record.actions_executed) {
         if (reason === 'shadow') continue;
         commands[success || reason === 'limited' ? 'accepted' : (reason ?? 'unavailable')]++;

@@ -41,7 +41,7 @@ export interface RecorderEnd {
 export interface RecorderWorkerData {
   readonly setup: RecorderSetup;
   readonly place: DatabasePlace;
-  /** File of the journal for pending rows; null: rows are stored at once. */
+  /** Folder of the journal for pending rows; null: rows are stored at once. */
   readonly journalFolder: string | null;
   /** Folder of the spool; null if it would be on the same disk as the store. */
   readonly spoolFolder: string | null;

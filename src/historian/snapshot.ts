@@ -6,7 +6,7 @@ import type { HistorySnapshot } from './historian.ts';
 import { type ReadOptions, readWindow } from './window.ts';
 import type { WindowSource } from './window-queries.ts';
 
-/** `ask` of the source throws a `Fault` if the history cannot be read; then `end` is called with `false`. */
+/** If `ask` of the source throws a `Fault`, the history cannot be read, and `close` calls `end` with `false`. */
 export function historySnapshot(
   source: WindowSource,
   options: ReadOptions,

@@ -48,7 +48,7 @@ interface File {
 
 const headBytes = 8;
 const suffix = '.rows';
-/** For runs; older than the journal of measurements. */
+/** Suffix of an older version, which journaled runs only. */
 const earlierSuffix = '.runs';
 /** At this size a new file is started. */
 const fileBytes = 1_048_576;

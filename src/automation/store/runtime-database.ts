@@ -17,7 +17,7 @@ export interface RuntimeDatabase extends Handle<RuntimeTables> {
   sync(): void;
 }
 
-/** A thousand rules append at a thousand places of an index. */
+/** Small pages: a thousand rules append at a thousand places of an index. */
 const pageBytes = 1024;
 
 export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {

@@ -29,7 +29,7 @@ export interface DataDirParts {
   /** Read on demand; throws if the configuration is invalid. */
   readonly settings: () => Settings;
   readonly site: (configDir: string) => Site;
-  /** The database of rules and audit: a file of the data dir, or a server. Throws if the environment names another one than before. */
+  /** The database of rules and audit: a file of the data dir, or a server. Throws if the environment names another one than the service. */
   readonly siteDatabase: () => DatabasePlace;
   /** The database that the environment names, wherever the site is. */
   readonly namedDatabase: () => DatabasePlace;
