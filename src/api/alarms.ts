@@ -62,7 +62,7 @@ export const alarms = {
   }),
   history: automationQuery({
     name: 'automation.alarm.history',
-    summary: 'List changes of alarms in a window of time',
+    summary: 'List changes of alarms in a time range',
     path: '/alarms/history',
     params: wire.noParams,
     query: strict({
@@ -96,7 +96,7 @@ export const alarms = {
   }),
   acknowledgeMany: automationCommand({
     name: 'automation.alarm.acknowledge-many',
-    summary: 'Acknowledge all of these alarms that wait for it',
+    summary: 'Acknowledge those of the given alarms that are unacknowledged',
     method: 'POST',
     path: '/alarms/acknowledge',
     risk: 'low',
@@ -117,7 +117,7 @@ export const alarms = {
   }),
   shelve: automationCommand({
     name: 'automation.alarm.shelve',
-    summary: 'Take an alarm out of view for a time',
+    summary: 'Shelve an alarm for a time',
     method: 'POST',
     path: '/alarms/:alarm_id/shelve',
     risk: 'medium',

@@ -90,7 +90,7 @@ export const auditOperations = {
     ...base,
     rate: 'search',
     name: 'audit.event.stream',
-    summary: 'The same page as server-sent events; Last-Event-ID resumes',
+    summary: 'Stream a page of audit events as server-sent events; Last-Event-ID resumes',
     path: '/api/v1/audit/events/stream',
     answer: Type.String({ description: 'server-sent events' }),
     answerType: 'text/event-stream',
@@ -98,7 +98,7 @@ export const auditOperations = {
   checkpoint: {
     ...base,
     name: 'audit.checkpoint.read',
-    summary: 'The newest checkpoint of a log, signed and cosigned, as a signed note',
+    summary: 'Get the newest checkpoint of a log, signed and cosigned, as a signed note',
     path: '/api/v1/audit/checkpoint',
     query: strict({ log: logName }),
     answer: Type.String({ description: 'a checkpoint (C2SP tlog-checkpoint) as a signed note' }),
@@ -108,7 +108,7 @@ export const auditOperations = {
     ...base,
     rate: 'search',
     name: 'audit.event.proof',
-    summary: 'A proof that an event is in the log, to be checked without it',
+    summary: 'Get the inclusion proof of an event',
     path: '/api/v1/audit/events/:sequence/proof',
     params: strict({ sequence: whole('the sequence of the event') }),
     query: strict({}),
@@ -118,7 +118,7 @@ export const auditOperations = {
   consistency: {
     ...base,
     name: 'audit.log.consistency',
-    summary: 'A proof that a log of so many entries is the beginning of a longer one',
+    summary: 'Get a consistency proof between two sizes of a log',
     path: '/api/v1/audit/consistency',
     query: strict({
       from: whole('entries of the shorter log'),

@@ -60,7 +60,7 @@ export const automation = {
   }),
   enable: automationCommand({
     name: 'automation.rule.enable',
-    summary: 'Let the scheduler run a rule',
+    summary: 'Enable a rule',
     method: 'POST',
     path: '/rules/:id/enable',
     risk: 'high',
@@ -72,7 +72,7 @@ export const automation = {
   }),
   disable: automationCommand({
     name: 'automation.rule.disable',
-    summary: 'Stop the scheduler from running a rule',
+    summary: 'Disable a rule',
     method: 'POST',
     path: '/rules/:id/disable',
     risk: 'high',
@@ -84,7 +84,7 @@ export const automation = {
   }),
   promote: automationCommand({
     name: 'automation.rule.promote',
-    summary: 'Let a rule command that ran in shadow',
+    summary: 'Promote a rule from shadow: its writes go to the devices',
     method: 'POST',
     path: '/rules/:id/promote',
     risk: 'high',
@@ -161,7 +161,7 @@ export const automation = {
   }),
   parameterReset: automationCommand({
     name: 'automation.parameter.reset',
-    summary: 'Go back to the value that a parameter has in the site file',
+    summary: 'Reset a parameter to its value in the site file',
     method: 'DELETE',
     path: '/parameters/:name',
     risk: 'high',
@@ -182,7 +182,7 @@ export const automation = {
   }),
   reload: automationCommand({
     name: 'automation.scheduler.reload',
-    summary: 'Read all rules and the site parameters anew',
+    summary: 'Reload all rules and the site parameters',
     method: 'POST',
     path: '/scheduler/reload',
     risk: 'medium',

@@ -118,7 +118,7 @@ export const ruleBacktest = {
   run: {
     ...automationQuestion({
       name: 'automation.rule.backtest',
-      summary: 'Try a rule, or a draft of it, on recorded history',
+      summary: 'Backtest a rule, or a draft of it, on recorded history',
       path: '/rules/:id/backtest',
       params: wire.ruleParams,
       query: wire.noQuery,

@@ -177,7 +177,7 @@ export const points = {
   }),
   limit: automationCommand({
     name: 'automation.point.limit',
-    summary: 'Bound what may be written to an action point for a time',
+    summary: 'Limit the values of an action point for a time',
     method: 'POST',
     path: '/points/:instance/action/:point/limit',
     risk: 'high',
@@ -218,7 +218,7 @@ export const points = {
   }),
   ownership: automationQuery({
     name: 'automation.point.ownership',
-    summary: 'Read who held an action point, who was refused, and who comes next',
+    summary: 'Read the owners of an action point, the refused writers and the next owner',
     path: '/points/:instance/action/:point/ownership',
     params: pointPath,
     query: strict({ from: Type.Optional(moment), to: Type.Optional(moment) }),

@@ -73,20 +73,20 @@ export const dataProcessing = {
   }),
   health: discovery({
     name: 'data_processing.processors.health',
-    summary: 'Ask every processor how it is',
+    summary: 'Check the health of every processor',
     path: '/processors/health',
     answer: processorsHealthSchema,
   }),
   results: discovery({
     name: 'data_processing.results.list',
-    summary: 'List the kept results of a task, the newest first',
+    summary: 'List the stored results of a task, newest first',
     path: '/results',
     query: resultsQuerySchema,
     answer: resultListSchema,
   }),
   result: discovery({
     name: 'data_processing.results.get',
-    summary: 'Read a kept result, with what happened when asked for',
+    summary: 'Read a stored result, with recorded values on request',
     path: '/results/:result_id',
     params: resultParamsSchema,
     query: resultQuerySchema,
@@ -95,7 +95,7 @@ export const dataProcessing = {
   scores: {
     ...discovery({
       name: 'data_processing.scores',
-      summary: 'Score the kept results of a task against what happened',
+      summary: 'Score the stored results of a task against recorded values',
       path: '/scores',
       query: scoresQuerySchema,
       answer: scoresSchema,

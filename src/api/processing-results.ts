@@ -48,7 +48,7 @@ export const resultListSchema = strict({
 export type ResultList = Static<typeof resultListSchema>;
 
 export const resultParamsSchema = strict({
-  result_id: Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an id of a kept result' }),
+  result_id: Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'the id of a stored result' }),
 });
 /** Most labels before the horizon that one answer joins. */
 export const labelsBeforeMax = 2000;

@@ -108,7 +108,7 @@ export const revisions = {
   }),
   get: automationQuery({
     name: 'automation.rule.revision',
-    summary: 'Read a rule as one of its revisions was',
+    summary: 'Read a revision of a rule',
     path: '/rules/:id/revisions/:revision',
     params: revisionParams,
     query: wire.noQuery,
@@ -116,7 +116,7 @@ export const revisions = {
   }),
   difference: automationQuery({
     name: 'automation.rule.diff',
-    summary: 'Say what changed from one revision of a rule to another',
+    summary: 'Compare two revisions of a rule',
     path: '/rules/:id/diff',
     params: wire.ruleParams,
     query: differenceQuery,
@@ -133,7 +133,7 @@ export const revisions = {
   }),
   restore: automationCommand({
     name: 'automation.rule.restore',
-    summary: 'Take a rule back to one of its revisions, as a new revision',
+    summary: 'Restore a revision of a rule, as a new revision',
     method: 'POST',
     path: '/rules/:id/restore',
     risk: 'high',

@@ -60,7 +60,7 @@ export const ruleFiles = {
   apply: {
     ...automationCommand({
       name: 'automation.rule.apply',
-      summary: 'Carry out a plan of rules: exactly that one, as a whole',
+      summary: 'Apply a plan of rules: exactly that one, as a whole',
       method: 'POST',
       path: '/rules/apply',
       risk: 'high',

@@ -76,7 +76,7 @@ export const ruleTemplates = {
   }),
   difference: automationQuestion({
     name: 'automation.rule.template-diff',
-    summary: 'Say what an update of a rule from its template would change',
+    summary: 'Compare a rule with its template',
     path: '/rules/:id/template-diff',
     params: wire.ruleParams,
     query: wire.noQuery,

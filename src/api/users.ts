@@ -40,7 +40,7 @@ export const tokens = {
   revoke: {
     ...managing,
     name: 'identity.token.revoke',
-    summary: 'Make tokens count no more: all that were issued to a subject by now, or the one of an id',
+    summary: 'Revoke tokens: all issued to a subject so far, or the one with an id',
     path: '/api/v1/identity/tokens/revoke',
     idempotent: true,
     params: none,
@@ -77,7 +77,7 @@ export const users = {
   add: {
     ...managing,
     name: 'identity.user.add',
-    summary: 'Add a local account; answers the link that sets its password, once',
+    summary: 'Add a local account; returns its one-time password link',
     path: place,
     idempotent: false,
     params: none,
@@ -87,7 +87,7 @@ export const users = {
   reset: {
     ...managing,
     name: 'identity.user.reset',
-    summary: 'Take the password and the sessions of an account away; answers the link that sets a new password',
+    summary: 'Reset the password of an account and end its sessions; returns a one-time password link',
     path: `${place}/:name/reset`,
     idempotent: false,
     params: accountPath,

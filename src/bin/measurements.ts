@@ -158,7 +158,7 @@ function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMea
   metrics.add({
     kind: 'counter',
     name: name('calls_total'),
-    help: 'Calls of a processor by how they ended',
+    help: 'Processor calls by outcome',
     labels: ['processor', 'result'],
     read: async () =>
       processors().flatMap(({ processorId, calls }) =>
@@ -175,7 +175,7 @@ function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMea
   metrics.add({
     kind: 'gauge',
     name: name('breaker_open'),
-    help: '1 while calls are refused without asking',
+    help: '1 while calls are refused without contacting',
     labels: ['processor'],
     read: async () =>
       processors().map(({ processorId, breakerOpen }) => ({

@@ -54,7 +54,7 @@ export function createMetrics(): Metrics {
   });
   const appends = new Counter({
     name: 'setpoint_audit_appends_total',
-    help: 'Audit events that were to be written, by what came of it',
+    help: 'Audit events to be written, by result',
     labelNames: ['result'],
     registers,
   });
@@ -62,7 +62,7 @@ export function createMetrics(): Metrics {
   for (const result of ['written', 'failed']) appends.inc({ result }, 0);
   const appendTimes = new Histogram({
     name: 'setpoint_audit_append_seconds',
-    help: 'From the order to write an audit event until it is on disk',
+    help: 'Duration of audit appends until the event is on disk',
     buckets: appendBounds,
     registers,
   });

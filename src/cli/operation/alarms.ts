@@ -59,7 +59,7 @@ export const alarmCommands = [
     print: (terminal, { data }) => printTable(terminal, columns, [data]),
   }),
   operationCommand('alarms acknowledge-many', alarms.acknowledgeMany, {
-    description: 'acknowledge all of these alarms that wait for it',
+    description: 'acknowledge those of the given alarms that are unacknowledged',
     members: { alarm_ids: { flags: '--ids <json|file>', text: 'a list of their ids; - reads standard input' } },
     change: ({ sent }) => `acknowledge ${(sent['alarm_ids'] as readonly string[]).length} alarms`,
     print(terminal, { data: { acknowledged, left } }) {
@@ -68,7 +68,7 @@ export const alarmCommands = [
     },
   }),
   operationCommand('alarms shelve', alarms.shelve, {
-    description: 'take an alarm out of view for a time',
+    description: 'shelve an alarm for a time',
     params,
     members: {
       for_seconds: { flags: '--for <seconds>', text: 'how long, at most a day' },

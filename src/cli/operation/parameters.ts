@@ -17,7 +17,7 @@ export const parameterCommands = [
   }),
   operationCommand('parameters reset', automation.parameterReset, {
     params,
-    description: 'go back to the value of the site file',
+    description: 'reset a parameter to the value of the site file',
     change: ({ path }) => `reset ${path['name']} to the value of the site file`,
     print: (terminal, { data }) => terminal.out(`${data.name} ${data.value}\n`),
   }),

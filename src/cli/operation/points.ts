@@ -113,7 +113,7 @@ export const pointCommands = [
     print: (terminal, { data }) => printTable(terminal, grantColumns, [data]),
   }),
   operationCommand('points limit', points.limit, {
-    description: 'bound what may be written to an action point for a time',
+    description: 'limit the values of an action point for a time',
     params: place,
     members: {
       min: { flags: '--min <number>', text: 'lowest value' },

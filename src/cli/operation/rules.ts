@@ -131,7 +131,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules delete', automation.remove, {
     params,
-    description: 'delete a rule; its number is never used again',
+    description: 'delete a rule; its number is not reused',
     members: { reason },
     more: [['--force', 'do not ask; --confirmed is needed all the same']],
     change: ({ path }) => `delete rule ${path['id']} with its flow`,
@@ -149,7 +149,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules revision', revisions.get, {
     params: { ...params, revision: 'the number of a revision' },
-    description: 'read a rule as one of its revisions was',
+    description: 'read a revision of a rule',
     print: (terminal, { data }) => printRule(terminal, data.document),
   }),
   operationCommand('rules diff', revisions.difference, {

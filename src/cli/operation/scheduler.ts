@@ -6,12 +6,12 @@ import { operationCommand } from './operation-command.ts';
 
 export const schedulerCommands = [
   operationCommand('scheduler status', automation.schedulerStatus, {
-    description: 'whether the scheduler runs, and how well it keeps its pace',
+    description: 'whether the scheduler runs, and the delay of its ticks',
     watch: true,
     print: (terminal, { data }) => printProperties(terminal, onOneLine(data)),
   }),
   operationCommand('scheduler reload', automation.reload, {
-    description: 'read all rules and the site parameters anew',
+    description: 'reload all rules and the site parameters',
     // Only changes of rules need confirmation.
     change: null,
     print(terminal, { data }) {

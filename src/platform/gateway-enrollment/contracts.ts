@@ -31,7 +31,7 @@ export const consumeClaimContract = commandContract({
 
 export const gatewayStatusContract = queryContract({
   name: 'fleet.gateway.enrollment.read',
-  summary: 'How far the enrollment of a gateway is',
+  summary: 'Read the enrollment status of a gateway',
   risk: 'low',
   permission: 'fleet.gateway.enrollment.read',
 });

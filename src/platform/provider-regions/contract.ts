@@ -3,7 +3,7 @@ import { queryContract } from '../application-contract.ts';
 
 export const discoverRegionsContract = queryContract({
   name: 'cloud_connection.region.discover',
-  summary: 'The regions that a cloud connection can reach',
+  summary: 'List the regions that a cloud connection can reach',
   risk: 'low',
   permission: 'cloud-connections:read',
 });

@@ -3,7 +3,7 @@ import { commandContract } from '../application-contract.ts';
 
 export const planStackContract = commandContract({
   name: 'infrastructure.stack.plan',
-  summary: 'Plan what a deployment stack would change, without changing it',
+  summary: 'Plan the changes of a deployment stack',
   risk: 'medium',
   permission: 'infrastructure.stack.plan',
   confirmation: 'never',
