@@ -179,6 +179,15 @@ describe('[platform §4.4] a backup', () => {
     ]);
   });
 
+  test('a data dir inside the backup is refused, and the backup is not changed', () => {
+    backUp(order());
+    const before = readdirSync(target);
+    for (const place of [target, join(target, 'site'), join(target, '..', 'copy', 'site')])
+      expect(() => restore(target, place, () => undefined)).toThrow('the data dir must lie outside the backup');
+    expect(readdirSync(target)).toEqual(before);
+    restore(target, `${target}-site`, () => undefined);
+  });
+
   test('a restore that ended midway is known as such, and done again it is whole', () => {
     const manifest = backUp(order());
     const place = join(base, 'new');

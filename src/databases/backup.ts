@@ -23,7 +23,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import Type from 'typebox';
 import { Check } from 'typebox/value';
 import { copyDatabase, type DatabaseName, damageOf, databaseFormats, migrationCopies } from './data-files.ts';
@@ -160,6 +160,9 @@ export function isHalfRestored(dataDir: string): boolean {
  * there and stays as it is: a mounted volume, or a folder whose parent belongs to somebody else, cannot be replaced.
  */
 export function restore(source: string, dataDir: string, onFile: (name: string) => void): BackupManifest {
+  // Otherwise whoever removes the backup later removes the site with it.
+  if (`${resolve(dataDir)}/`.startsWith(`${resolve(source)}/`))
+    throw new BackupError('the data dir must lie outside the backup');
   if (!isEmptyPlace(dataDir) && !isHalfRestored(dataDir))
     throw new BackupError(`${dataDir} is not empty: move it away first; a restore never writes over data`);
   const manifest = checkBackup(source);
