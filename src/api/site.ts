@@ -81,12 +81,12 @@ export const site = {
   }),
   previewPoints: automationQuestion({
     name: 'automation.site.preview-points',
-    summary: 'Preview the lines that new points add to the site file, with errors',
+    summary: 'Preview the lines that new points add to the site file, with errors and warnings',
     path: '/site/points/preview',
     params: wire.noParams,
     query: wire.noQuery,
     body: strict(pointsMembers),
-    answer: successOf(strict({ revision: Type.String(), difference, issues })),
+    answer: successOf(strict({ revision: Type.String(), difference, issues, warnings: Type.Array(Type.String()) })),
   }),
   addPoints: automationCommand({
     name: 'automation.site.add-points',

@@ -8,6 +8,7 @@ import { createTurn } from '../base/in-turn.ts';
 import type { Site } from '../site/site.ts';
 import type { Changed } from '../site/site-change.ts';
 import { textDifference, withPoints } from '../site/site-edit.ts';
+import { siteWarnings } from '../site/site-warnings.ts';
 
 export interface SiteChanges {
   readonly channels: Changed<string>;
@@ -72,32 +73,35 @@ async function reload({ reload: site }: SiteOperatorParts): Promise<Answer> {
 
 type Points = Static<typeof descriptors.previewPoints.body>;
 
-/** The text with the points, and what is wrong with it. */
+/** The text with the points, its errors, and the warnings that the points add. */
 async function edited({ file }: SiteOperatorParts, { instance, instance_name: name, points }: Points) {
   const before = await file.text();
-  const known = file.read(before).instances.some(({ id }) => id === instance);
+  const current = file.read(before);
+  const known = current.instances.some(({ id }) => id === instance);
   if (!known && name === undefined)
     throw new Fault('invalid-input', `body /instance_name: the site has no instance ${instance}; give a name for it`);
   if (known && name !== undefined)
     throw new Fault('invalid-input', `body /instance_name: instance ${instance} already exists; omit the name`);
   const added = points.map((point, row) => ({ row, instance, instanceName: name ?? '', point }));
   const { text } = withPoints(before, added);
-  const refused = (() => {
+  const next = (() => {
     try {
-      file.read(text);
-      return null;
+      return file.read(text);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       return error;
     }
   })();
-  return { before, text, refused, difference: textDifference(before, text) };
+  const refused = next instanceof Fault ? next : null;
+  const earlier = new Set(siteWarnings(current));
+  const warnings = next instanceof Fault ? [] : siteWarnings(next).filter((warning) => !earlier.has(warning));
+  return { before, text, refused, warnings, difference: textDifference(before, text) };
 }
 
 async function preview(parts: SiteOperatorParts, { body }: CallContext): Promise<Answer> {
-  const { before, refused, difference } = await edited(parts, body as Points);
+  const { before, refused, warnings, difference } = await edited(parts, body as Points);
   const issues = refused === null ? [] : issuesOf(refused);
-  return success({ revision: parts.file.revisionOf(before), difference, issues });
+  return success({ revision: parts.file.revisionOf(before), difference, issues, warnings });
 }
 
 async function add(parts: SiteOperatorParts, { body }: CallContext): Promise<Answer> {

@@ -151,8 +151,15 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   expect((await preview({ instance: 2, points: many.slice(1) })).body['data']).toMatchObject({ issues: [] });
   const wrong = await preview({ instance: 2, points: [{ ...point, channel: 'nowhere' }] });
   expect(String(wrong.body['data']?.['issues'])).toMatch(/unknown channel nowhere/);
+  // Valid, but two action points for one register: the warning is shown before they are added.
+  const [one, two] = [20, 21].map((id) => ({ ...point, id, name: `setpoint_${id}`, kind: 'action' }));
+  expect((await preview({ instance: 2, points: [one] })).body['data']).toMatchObject({ issues: [], warnings: [] });
+  expect((await preview({ instance: 2, points: [one, two] })).body['data']).toMatchObject({
+    issues: [],
+    warnings: [expect.stringMatching(/2:action:20 .* and 2:action:21 .* write the same place of a device/)],
+  });
   const shown = (await preview(body)).body['data'];
-  expect(shown).toMatchObject({ issues: [], difference: { removed: [] } });
+  expect(shown).toMatchObject({ issues: [], warnings: [], difference: { removed: [] } });
   const { revision } = shown as unknown as { revision: string };
   expect((await service.command('POST', '/site/points', { ...body, revision: 'another' })).status).toBe(409);
   const added = await service.command('POST', '/site/points', { ...body, revision });

@@ -93,8 +93,8 @@ function PointsForm({ channel, places, onBack, onDone, instances }: AddParts & P
   );
 }
 
-/** The errors, or the changed lines. */
-function Preview({ issues, difference: { line, removed, added } }: PointsPreview) {
+/** The errors, or the warnings and the changed lines. */
+function Preview({ issues, warnings, difference: { line, removed, added } }: PointsPreview) {
   if (issues.length > 0)
     return issues.map((issue) => (
       <Notice key={issue} tone="bad" role="alert">
@@ -102,9 +102,16 @@ function Preview({ issues, difference: { line, removed, added } }: PointsPreview
       </Notice>
     ));
   return (
-    <pre className={styles['lines']} aria-label={words.lines(line)} role="region" tabIndex={0}>
-      {[...removed.map((text) => `- ${text}`), ...added.map((text) => `+ ${text}`)].join('\n')}
-    </pre>
+    <>
+      {warnings.map((warning) => (
+        <Notice key={warning} tone="warn">
+          {warning}
+        </Notice>
+      ))}
+      <pre className={styles['lines']} aria-label={words.lines(line)} role="region" tabIndex={0}>
+        {[...removed.map((text) => `- ${text}`), ...added.map((text) => `+ ${text}`)].join('\n')}
+      </pre>
+    </>
   );
 }
 

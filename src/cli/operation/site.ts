@@ -1,7 +1,7 @@
 /** `setpoint site changes|reload|…` [points §1.3]: the site file of a running service. */
 import type { Static } from 'typebox';
 import { site } from '../../api/site.ts';
-import { quantity, type Terminal } from '../terminal.ts';
+import { printable, quantity, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
 
 type Changes = Omit<Static<(typeof site)['changes']['answer']>['data'], 'issues'>;
@@ -56,7 +56,10 @@ export const siteCommands = [
   operationCommand('site preview-points', site.previewPoints, {
     description: 'show the lines that `site add-points` would add to site.yaml',
     members: pointMembers,
-    print: (terminal, { data: { difference } }) => printDifference(terminal, difference),
+    print: (terminal, { data: { difference, warnings } }) => {
+      printDifference(terminal, difference);
+      for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
+    },
     failure: ({ data: { issues } }) => (issues.length === 0 ? undefined : issues.join('\n')),
   }),
   operationCommand('site add-points', site.addPoints, {
