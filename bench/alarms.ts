@@ -57,7 +57,7 @@ const keeper = new AlarmKeeper({
   shared: false,
   clock: systemClock,
   log: silentLog,
-  // Looked at by hand below.
+  // Checked by hand below.
   limits: { ...alarmLimits, interval_ms: 60_000 },
 });
 await keeper.open();
@@ -76,7 +76,7 @@ const watching = (async () => {
     lastMs = nowMs;
   }
 })();
-// One look warms up.
+// The first pass warms up.
 await keeper.look();
 longestMs = 0;
 const beganMs = systemClock.monotonicMs();

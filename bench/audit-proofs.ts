@@ -61,7 +61,7 @@ async function proofs(): Promise<void> {
   await log.close();
 }
 
-/** By turns, since the first one of all also loads code. */
+/** In turns, because the first call also loads code. */
 async function openedAgain(log: BenchLog): Promise<void> {
   const took = { trees: [] as number[], 'no trees': [] as number[] };
   for (let round = 0; round < openings; round++)
@@ -95,7 +95,7 @@ async function appends(): Promise<void> {
       await checkpointer.close();
       await log.close();
     }
-  // Round by round: how fast the disk is changes within minutes.
+  // Round by round: the speed of the disk changes within minutes.
   const shareOf = (kind: 'alone' | 'no trees'): number =>
     median(took.trees.map((ms, round) => (took[kind][round] ?? Number.NaN) / ms));
   const [share, ofAlone] = [shareOf('no trees'), shareOf('alone')];

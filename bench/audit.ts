@@ -33,7 +33,7 @@ const { events, rounds, appended, single } = sizes(
   { events: 2000, rounds: 1, appended: 512, single: 20 },
 );
 
-/** Of processor time: this work waits for nothing, and on a shared machine the wall clock measures the neighbours. */
+/** In processor time: this work never waits, and on a shared machine the wall clock would measure the neighbours. */
 async function secondsOf(work: () => unknown): Promise<number> {
   const before = process.threadCpuUsage();
   await work();

@@ -37,10 +37,10 @@ const rules = readdirSync(join(demo, 'rules')).flatMap(
 const fromMs = Date.parse('2026-06-01T00:00:00Z');
 const seconds = Math.round(size.days * 86_400);
 const toMs = fromMs + seconds * 1000;
-/** Rules, days and seconds that are asked for, on two cores. */
+/** Rules, days and seconds of the limit, on two cores. */
 const asked = { rules: 20, days: 30, coreMs: 20_000 };
 
-/** Stores a value of each recorded point at every such number of seconds. */
+/** Stores a value of each recorded point at this interval in seconds. */
 async function fill(history: string, everySeconds: number): Promise<void> {
   const historian = openHistorian(history, historyLimits);
   const count = Math.ceil(seconds / everySeconds);
@@ -50,7 +50,7 @@ async function fill(history: string, everySeconds: number): Promise<void> {
       const rows = Array.from({ length: Math.min(5000, count - from) }, (_, step) => {
         const second = (from + step) * everySeconds;
         const eventMs = fromMs + second * 1000;
-        // Each swings through its range, at a period of its own.
+        // Each swings through its range with its own period.
         const value = 50 + 45 * Math.sin(second / (300 + 40 * index));
         const series = { instance: point.instance, point: point.id };
         return { series, eventMs, ingestedMs: eventMs, value, quality: quality.good };
@@ -86,7 +86,7 @@ function jobOf(rule: RuleFile['rules'][number], id: number, history: string, run
   };
 }
 
-/** Of 20 rules like this one over 30 days, as a share of what is allowed. */
+/** Time for 20 rules like this one over 30 days, as a share of the limit. */
 async function share(job: BacktestJob, name: string): Promise<number> {
   await runBacktest({ ...job, toMs: fromMs + (toMs - fromMs) / 20 });
   const before = process.cpuUsage();

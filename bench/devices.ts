@@ -33,14 +33,14 @@ async function arrivals(): Promise<number[][]> {
   return found;
 }
 
-/** How much later than the first request's rhythm each later one came, in milliseconds; sorted. */
+/** How much later each request came than the first one's rhythm demands, in milliseconds; sorted. */
 function lateness(found: readonly (readonly number[])[]): number[] {
   return found
     .flatMap((times) => times.map((atMs, at) => Math.max(0, atMs - (times[0] ?? 0) - at * intervalMs)).slice(1))
     .toSorted((a, b) => a - b);
 }
 
-/** Processor time of this thread while `seconds` pass, in milliseconds a second. */
+/** Processor time of this thread during `seconds`, in milliseconds per second. */
 async function processorTime(): Promise<number> {
   const before = process.threadCpuUsage();
   await wait(seconds * 1000);

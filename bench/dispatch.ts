@@ -54,7 +54,7 @@ export async function run(): Promise<void> {
     if (Atomics.wait(memory.doorbells, doorbells.commands, rung, patienceMs) === 'timed-out')
       throw new Error('a change did not become a command');
     if (sample >= warmUp) takenMs.push(systemClock.monotonicMs() - begunMs);
-    // The other commands, and the records of all runs; a thread that waited for each would be woken for each.
+    // The other commands, and the records of all runs; waiting for each would wake this thread for each.
     do await new Promise((resolve) => setTimeout(resolve, pauseMs));
     while (waiting(memory).length < written && systemClock.monotonicMs() - begunMs < patienceMs);
     if (waiting(memory).length < written) throw new Error('a change did not become all its commands');
@@ -104,7 +104,7 @@ async function nodeRed(inputs: number): Promise<readonly number[] | null> {
   return JSON.parse(stdout) as readonly number[];
 }
 
-/** The values of all commands that wait. */
+/** The values of all pending commands. */
 function waiting({ slotState: states, slotValue: values }: PointMemory): number[] {
   const found: number[] = [];
   for (let at = 0; at < states.length; at++) if (states[at] === slotState.full) found.push(values[at] ?? Number.NaN);

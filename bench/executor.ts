@@ -22,7 +22,7 @@ const demo = join(import.meta.dirname, '..', 'config', 'demo');
 const site = readSite(readFileSync(join(demo, 'site.yaml'), 'utf8'), 'site.yaml');
 const catalogue = siteCatalogue(site);
 
-/** Three thresholds with hysteresis left out of all contestants alike: the public engines keep no state. */
+/** Three thresholds without hysteresis, for all contestants: the public engines keep no state. */
 const flow = {
   nodes: [
     node('start', 'start', { wires: { default: ['in'] } }),
@@ -96,7 +96,7 @@ function nextInput(): void {
   snapshot.values[pv] = p;
 }
 
-/** Validity of one reading, as the executor asks it. */
+/** Validity of one reading, as the executor checks it. */
 function ok(index: number): boolean {
   const value = snapshot.values[index] ?? Number.NaN;
   const code = snapshot.quality[index];
@@ -140,7 +140,7 @@ const paths = [
   ['start', 'in', 'level', 'curtail', 'end'],
   ['start', 'in', 'level', 'store', 'end'],
 ];
-/** The hand-written logic with the very record that the executor makes. */
+/** The hand-written logic with the same record as the executor's. */
 function byHandWithRecord(): object {
   const taken = byHand();
   const actions: object[] = [];
@@ -308,7 +308,7 @@ function repeatAsync(
   };
 }
 
-/** `share`: of the runs of a round. */
+/** `share`: part of the runs of a round. */
 const { rounds, share } = sizes({ rounds: 9, share: 1 }, { rounds: 3, share: 0.001 });
 const rates = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
 for (let round = 0; round < rounds; round++) {

@@ -32,7 +32,7 @@ const { rules, points, events, rows, readers, repeats } = sizes(
 );
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-growth-'));
 
-/** From a hundredth of the largest size to the largest, in steps of about three. */
+/** From a hundredth of the largest size to the largest, in steps of about a factor of three. */
 const upTo = (most: number): number[] => [
   ...new Set([100, 30, 10, 3, 1].map((part) => Math.max(1, Math.round(most / part)))),
 ];
@@ -91,7 +91,7 @@ async function proofs(count: number): Promise<number> {
   return took;
 }
 
-/** A day of quarter hours out of minutes. */
+/** A day of quarter hours from minutes. */
 async function windows(count: number): Promise<number> {
   const historian = openHistorian(join(folder, `${count}.sqlite`), historyLimits);
   const series = { instance: 1, point: 1 };
@@ -133,7 +133,7 @@ const record: ExecutionRecord = {
   correlation_id: 'c',
 };
 
-/** One record that all of them watch. */
+/** One record that all of them receive. */
 async function records(count: number): Promise<number> {
   let sent = 0;
   const stream = createLiveStream({

@@ -75,7 +75,7 @@ async function frame(snapshot: HistorySnapshot, asOfMs: number): Promise<number>
 }
 
 async function timed(historian: Historian, times: number): Promise<number[]> {
-  // Windows anywhere in the last part of the store that holds them.
+  // Windows at random places in the last part of the store, which contains them.
   const places = Math.floor((rowsEach * minuteMs - steps * quarterMs) / quarterMs);
   const taken: number[] = [];
   for (let index = 0; index < times; index++) {

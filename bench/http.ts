@@ -52,7 +52,7 @@ function processorMs(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Processor microseconds of one request, without what the process uses by itself in the same time. */
+/** Processor microseconds of one request, without the idle usage of the process in the same time. */
 async function costOf(
   pid: number | undefined,
   count: number,
@@ -154,11 +154,11 @@ try {
   const shown: Record<string, { readonly own: number; readonly ratio: number }> = {};
   for (const [name, path] of Object.entries(paths)) {
     const share = name === 'list' ? 0.5 : 1;
-    // Both compilers have done their work by then.
+    // Both compilers have finished by then.
     for (const { base, pid } of peers) await costOf(pid, warm * share, () => ask(base, path, headers), 0);
     const own: number[] = [];
     const ratios: number[] = [];
-    // In short turns: the machine is not equally fast for long.
+    // In short turns, because the speed of the machine changes.
     for (let round = 0; round < rounds; round++) {
       const costs: number[] = [];
       for (const { base, pid, idle } of peers)

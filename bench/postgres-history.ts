@@ -1,5 +1,5 @@
 /**
- * The frame of a load task [data-processing §4.2] out of PostgreSQL beside SQLite, in one run and over the same rows: a day and 28 days of
+ * The frame of a load task [data-processing §4.2] from PostgreSQL and from SQLite, in one run and over the same rows: a day and 28 days of
  * quarter hours, three recorded features of one-minute values, in a store of ten million rows. `npm run bench
  * postgres-history`; the server comes with the tests, or is the one of SVC_TEST_POSTGRES_URL, in schemas that are dropped at the end.
  * Where that one has TimescaleDB, hypertables are measured beside the partitions.

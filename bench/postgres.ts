@@ -159,7 +159,7 @@ async function idle(
     processor: (processorMs(pids[index] ?? 0) - (processorBefore[index] ?? 0)) / 1000 / seconds,
   }));
   let databaseMs = 0;
-  // A process of the server that is new since then has done all of its work since then.
+  // A server process that is new since then has done all of its work since then.
   for (const [pid, ms] of await databaseProcessorMs(url)) databaseMs += ms - (databaseBefore.get(pid) ?? 0);
   return { each, database: databaseMs / 1000 / seconds };
 }
@@ -277,7 +277,7 @@ async function oneMore(url: string): Promise<void> {
   for (const replica of replicas.toReversed()) await replica.close();
 }
 
-/** A server of its own, so that none has the other's tables to tidy up. */
+/** A server of its own, so that neither has to vacuum the other's tables. */
 async function withServer(work: (url: string) => Promise<void>): Promise<void> {
   const postgres = await makePostgres('durable');
   try {

@@ -147,7 +147,7 @@ function wholeCall(historian: ReturnType<typeof openHistorian>): () => Promise<u
     health: async () => ({ health: 'healthy', latencyMs: null }),
   };
   const fallbacks = fallbackProcessor(route, clock);
-  // The question is the same each time, and so is the answer.
+  // The question and the answer are the same each time.
   let answered: ProcessorAnswer = { outcome: 'timeout' };
   let asked: Processor = {
     ...recorded,

@@ -1,6 +1,6 @@
 /**
- * The cost of keeping a revision beside the change itself [rules §1.4]: the processor time that a service spends on a PUT over HTTP, and
- * that of keeping one revision of the same rule among many, in the same run. Limit: 5% of a PUT. On Linux only (/proc).
+ * The cost of storing a revision beside the change itself [rules §1.4]: the processor time that a service spends on a PUT over HTTP, and
+ * that of storing one revision of the same rule among many, in the same run. Limit: 5% of a PUT. On Linux only (/proc).
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

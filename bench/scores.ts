@@ -1,5 +1,5 @@
 /**
- * The cost of scoring kept forecasts [data-processing §8]: thirteen months of hourly results, a day ahead in quarter hours with deciles, beside
+ * Cost of scoring stored forecasts [data-processing §8]: thirteen months of hourly results, a day ahead in quarter hours, deciles, beside
  * reading the same rows, and the longest time for which the HTTP thread is blocked. `npm run bench scores`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -47,7 +47,7 @@ try {
   });
   console.log(`reading ${size.results} of them     ${readMs.toFixed(0)} ms`);
 
-  // Recorded values cost what `npm run bench historian` says; here they are made up.
+  // Reading recorded values is measured by `npm run bench historian`; here they are made up.
   const history = {
     read: async (windows: readonly { readonly steps: number }[]) =>
       windows.map(({ steps }) => ({ cells: row(steps) }) as unknown as WindowAnswer),

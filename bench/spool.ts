@@ -42,7 +42,7 @@ const executions = Array.from(
   (_, index): RunRow => ({ execution_id: newId(), rule_id: (index % 100) + 1, unchanged: false, record }),
 );
 
-/** The most processor time of this thread between two ticks of a timer: what others on the machine do is not in it. */
+/** The most processor time of this thread between two ticks of a timer: other processes do not count. */
 function watchComputing(): { longestMs(): number; stop(): void } {
   let [longestMs, lastMs] = [0, computedMs()];
   const timer = setInterval(() => {
@@ -59,7 +59,7 @@ function computedMs(): number {
 }
 
 async function blocked(what: string, rows: number, work: () => Promise<unknown>): Promise<void> {
-  // Garbage of the work before it is not counted.
+  // Garbage of earlier work is not counted.
   globalThis.gc?.();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

@@ -20,7 +20,7 @@ const { none, few, many, most, events, settleSeconds, rounds } = sizes(
   { none: 1, few: 1, many: 1, most: 1, events: 1000, settleSeconds: 0.1, rounds: 1 },
 );
 const growDeadlineMs = 1_200_000;
-/** Nothing of the log is read at a start; the rest is noise of the machine. */
+/** Nothing of the log is read at a start; the rest is measurement noise. */
 const longLogShare = 1.2;
 const root = join(import.meta.dirname, '..');
 const release = mkdtempSync(join(tmpdir(), 'setpoint-bench-release-'));
@@ -56,7 +56,7 @@ const flow_json = {
   edges: [],
 };
 
-/** Folders of a site with so many enabled rules. */
+/** Folders of a site with this many enabled rules. */
 function siteOf(rules: number) {
   const folders = siteFolders(site);
   const env = environment(folders);
@@ -91,7 +91,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const residentMb = ({ pid }: ChildProcess): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-/** Ready, and then for as long as `until` takes, which sees what the service logged. */
+/** Starts it, and keeps it for as long as `until` takes, which sees what the service logged. */
 async function started(
   program: string,
   folders: ReturnType<typeof siteOf>,
@@ -124,7 +124,7 @@ async function started(
 
 const settled = (): Promise<void> => pause(settleSeconds * 1000);
 
-/** Starts by turns of a site without an audit log and of one with a long log, whose tree the service has grown and signed. */
+/** Starts, in turns, a site without an audit log and one with a long log, whose tree the service has built and signed. */
 async function withLongLog(): Promise<void> {
   const short = siteOf(0);
   const long = siteOf(0);
@@ -182,7 +182,7 @@ try {
   for (const rules of new Set([none, few, many, most])) {
     const folders = siteOf(rules);
     for (const [name, program] of Object.entries(programs)) {
-      // The first start makes the databases, or loads what the next one finds in the system's memory.
+      // The first start creates the databases, or loads them into the system's memory for the next one.
       await started(program, folders);
       const readyMs: number[] = [];
       let memoryMb = Number.NaN;

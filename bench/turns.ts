@@ -157,7 +157,7 @@ async function loaded(running: RunningSite, count: number): Promise<void> {
   }
 }
 
-/** Stream clients that follow a rule which runs at every tick; every fifth reads nothing any more. */
+/** Stream clients that follow a rule which runs at every tick; every fifth stops reading. */
 function follow(running: RunningSite, count: number, ruleId: number): WebSocket[] {
   return Array.from({ length: count }, (_, index) => {
     const socket = new WebSocket(`${running.base.replace('http', 'ws')}/ws`);
@@ -171,7 +171,7 @@ function follow(running: RunningSite, count: number, ruleId: number): WebSocket[
   });
 }
 
-/** Some wait for the disk and are done, some are refused. */
+/** Some wait for the disk and succeed, some are refused. */
 async function editUntil(running: RunningSite, ruleId: number, untilMs: number): Promise<void> {
   for (let count = 0; performance.now() < untilMs; count++)
     await running
@@ -179,7 +179,7 @@ async function editUntil(running: RunningSite, ruleId: number, untilMs: number):
       .catch(() => undefined);
 }
 
-/** A site with so many rules, started; what `onStart` measures begins when it answers. */
+/** A started site with this many rules; what `onStart` measures begins when it answers. */
 async function startWith(
   rules: number,
   onStart: (running: RunningSite, begunMs: number) => Promise<void>,

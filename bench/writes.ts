@@ -1,5 +1,5 @@
 /**
- * The writes of a site to its disk, as the kernel counts them for the process (/proc, so on Linux only): 20 rules of one second that
+ * The disk writes of a site, as the kernel counts them for the process (/proc, so on Linux only): 20 rules of one second that
  * have nothing to do, and 1000 that act each second. Limits: 20 kB/s and 1 MB/s. History is stored in blocks of a minute, so what is
  * counted is a whole number of them. Then what recording 100 points that change each second writes in its second hour, in simulated
  * time, beside storing each second by itself.
@@ -94,7 +94,7 @@ async function measure(what: string, rules: number, when: string, limitKbs: numb
   folders.remove();
 }
 
-/** Bytes a second that recording has written in the second of two equal spans, when each series has pages of its own. */
+/** Bytes per second that recording has written in the second of two equal spans, when each series has pages of its own. */
 async function recording(block_ms: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
   const file = join(folder, 'history.sqlite');

@@ -1,4 +1,4 @@
-/** Reads the forecasting data sets of `forecaster-score.ts` and cuts them into samples, one an origin. */
+/** Reads the forecasting data sets of `score.ts` and cuts them into samples, one per origin. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import { SeededStream } from '../../src/base/seeded.ts';
 import { dayMs } from '../../src/base/timestamp.ts';
 import type { Sample } from '../../src/forecaster/sample.ts';
 
-/** One forecast to make and what came true. */
+/** One forecast and its actuals. */
 export interface ScoreCase {
   readonly series: string;
   readonly origin: string;
@@ -16,7 +16,7 @@ export interface ScoreCase {
   readonly quantiles: readonly number[];
 }
 
-/** `scored` origins are the protocol's; `earlier` ones are what models may be chosen on. */
+/** `scored` origins are those of the protocol; models may be chosen on `earlier` ones. */
 type OriginChoice = 'scored' | 'earlier';
 
 type Row = Readonly<Record<string, string>>;
@@ -186,7 +186,7 @@ function readVictoria(folder: string, choice: OriginChoice): ScoreCase[] {
 const gefcomWeather = ['tclw_kg_m2', 'tciw_kg_m2', 'sp_pa', 'rh_pct', 'tcc', 'u10_ms', 'v10_ms', 't2m_k'];
 const gefcomAccumulated = ['ssrd_acc_j_m2', 'strd_acc_j_m2', 'tsr_acc_j_m2', 'tp_acc_m'];
 
-/** Accumulations restart each day at 01:00: the first hour of a day is itself, every other one a difference. */
+/** Accumulations restart each day at 01:00: the first hour of a day is a value, every other one a difference. */
 function hourly(grid: Grid): Grid {
   const columns = new Map(grid.columns);
   for (const name of gefcomAccumulated) {
@@ -248,7 +248,7 @@ export const scoreSets: readonly ScoreSet[] = [
   { name: 'pv', read: readPv },
 ];
 
-/** The same case with `share` of its history taken away, the target's and the covariates', the same cells on every run. */
+/** The same case with `share` of its history removed, the same cells of the target and the covariates on every run. */
 export function withoutCells(own: ScoreCase, share: number, seed: number): ScoreCase {
   if (share === 0) return own;
   const stream = new SeededStream(seed + 1);
@@ -259,10 +259,10 @@ export function withoutCells(own: ScoreCase, share: number, seed: number): Score
   return { ...own, sample: { ...sample, target: thin(sample.target), covariates } };
 }
 
-/** Origins lie near a midnight of somewhere; these are well inside a day of everywhere. */
+/** Origins are near midnight in some zone; these are well inside a day in every zone. */
 const hoursBeforeMax = 6;
 
-/** The request `hours` (at most 6) before the origin, always with six hours less of history. */
+/** The request `hours` (at most 6) before the origin, always with a history six hours shorter. */
 export function hoursBefore(own: ScoreCase, hours: number): ScoreCase {
   const { sample } = own;
   const perHour = Math.round(3_600_000 / sample.cadenceMs);

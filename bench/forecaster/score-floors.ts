@@ -2,7 +2,7 @@
 import { dayMs } from '../../src/base/timestamp.ts';
 import type { Sample } from '../../src/forecaster/sample.ts';
 
-/** The value one lag before each step; a missing one is looked for one lag further back. */
+/** The value one lag before each step; where it is missing, that one lag further back. */
 export function seasonalNaive(sample: Sample, lagDays: number): Float64Array {
   const lag = Math.round((lagDays * dayMs) / sample.cadenceMs);
   const last = sample.target.findLast((value) => !Number.isNaN(value)) ?? 0;
@@ -31,7 +31,7 @@ export function profileMean(sample: Sample, days: number): Float64Array {
   });
 }
 
-/** Naive value plus the quantiles of what the same naive value missed in the history, per step of the day. */
+/** Naive value plus the quantiles of the same naive forecast's errors in the history, per step of the day. */
 export function naiveQuantiles(
   sample: Sample,
   value: Float64Array,

@@ -1,10 +1,10 @@
 /** The measures of the forecasting protocols: MASE, scaled pinball, coverage, nMAE, and the M4 competition's OWA. */
 import type { ScoreCase } from './score-data.ts';
 
-/** One forecast as the measures see it: a value and one row of quantiles a step. */
+/** One forecast for the measures: a value and one row of quantiles per step. */
 export interface ScoredForecast {
   readonly value: Float64Array;
-  /** One array a probability, one cell a step; the order is that of the case's probabilities. */
+  /** One array per probability, one element per step; the order is that of the case's probabilities. */
   readonly quantiles: readonly Float64Array[];
 }
 
@@ -20,7 +20,7 @@ export interface CaseScore {
   readonly counted: number;
 }
 
-/** Mean absolute difference at a lag, over pairs that are both known. */
+/** Mean absolute difference at a lag, over pairs of known values. */
 function seasonalScale(history: Float64Array, lag: number): number {
   let sum = 0;
   let pairs = 0;

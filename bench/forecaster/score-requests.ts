@@ -1,4 +1,4 @@
-/** Scored cases as requests of the processor protocol: a task for each shape of frame, and a frame for each case. */
+/** Scored cases as requests of the processor protocol: a task per shape of frame, and a frame per case. */
 import {
   type ForecastOptions,
   forecastContractId,
@@ -18,7 +18,7 @@ import type { ScoreCase } from './score-data.ts';
 const targetName = 'target';
 const defaultDeadlineMs = 60_000;
 
-/** The text of the declaration that a case's frame fits; cases of one shape share it. */
+/** The text of the declaration that a case's frame matches; cases of one shape share it. */
 export function taskText({ sample, minimum, quantiles }: ScoreCase, id: string): string {
   const input = (name: string, source: object) => ({ name, unit: '1', source });
   const covariates = sample.covariates.map(({ name }) =>
@@ -69,7 +69,7 @@ export function taskText({ sample, minimum, quantiles }: ScoreCase, id: string):
   });
 }
 
-/** Equal for cases whose frames fit the same declaration. */
+/** Equal for cases whose frames match the same declaration. */
 export function shapeOf({ sample, minimum, quantiles }: ScoreCase): string {
   const { cadenceMs, count, horizon, timeZone, covariates } = sample;
   const names = covariates.map(({ name }) => name);
@@ -146,7 +146,7 @@ function missingRatio(segments: readonly Segment[]): number {
   return count((each) => each.filter((quality) => quality === 'missing').length) / count((each) => each.length);
 }
 
-/** In cells, as the contract counts them: from before the first label to the last, over all features. */
+/** In cells, counted as the contract does: from before the first label to the last, over all features. */
 function longestGap({ features }: Segment): number {
   let longest = 1;
   for (const { quality } of Object.values(features)) {

@@ -1,4 +1,4 @@
-/** The forecaster as it is used: a process of its own, called over HTTP, with the time measured by the caller. */
+/** The forecaster as in use: a process of its own, called over HTTP, timed by the caller. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ interface RoutedForecast {
   readonly forecast: ScoredForecast;
   /** How long the caller waited. */
   readonly waitedMs: number;
-  /** Processor time of the forecaster meanwhile, in all its threads; NaN where the system does not tell. */
+  /** Processor time of the forecaster meanwhile, in all its threads; NaN where the system does not report it. */
   readonly computedMs: number;
 }
 
@@ -25,7 +25,7 @@ export interface ForecastRoute {
 
 const program = fileURLToPath(new URL('../../src/bin/forecaster.ts', import.meta.url));
 
-/** Starts a forecaster that serves a task for each shape among `cases`. */
+/** Starts a forecaster that serves a task per shape among `cases`. */
 export async function startForecastRoute(cases: readonly ScoreCase[]): Promise<ForecastRoute> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-score-'));
   const taskOf = new Map<string, string>();
@@ -96,7 +96,7 @@ async function portOf(child: ChildProcess): Promise<string> {
 }
 
 function forecastOf(result: ProcessingResult, { quantiles, series, origin }: ScoreCase): ScoredForecast {
-  // Anything else than a produced forecast is not a forecast of the models.
+  // Other answers are not forecasts of the models.
   if (result.status !== 'produced')
     throw new Error(`${series} ${origin}: ${result.status} ${result.warnings.join(' ')}`);
   const { points } = result.output;

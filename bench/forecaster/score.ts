@@ -61,7 +61,7 @@ function directly(own: ScoreCase, times: Times): ScoredForecast {
   return answer;
 }
 
-/** The service, asked as a site asks it. */
+/** The service, called as a site calls it. */
 function throughRoute(route: ForecastRoute, times: Times): Method {
   return async (own) => {
     const { forecast, waitedMs, computedMs } = await route.ask(own);
@@ -71,7 +71,7 @@ function throughRoute(route: ForecastRoute, times: Times): Method {
   };
 }
 
-/** `--again`: what a forecast takes, and what another of the same series takes an hour later. */
+/** `--again`: the time of a forecast, and of another for the same series an hour later. */
 async function timeAgain(set: ScoreSet, cases: readonly ScoreCase[]): Promise<void> {
   const route = await startForecastRoute(cases.map((own) => hoursBefore(own, 5)));
   const first: Times = { waited: [], computed: [] };
@@ -86,7 +86,7 @@ async function timeAgain(set: ScoreSet, cases: readonly ScoreCase[]): Promise<vo
   printTimes('an hour later', again);
 }
 
-/** By day: the darkness of a PV set says nothing about its band. */
+/** By day only: a band at night says nothing about a PV set. */
 function countedAbove(set: string): number {
   return set === 'pv' || set === 'gefcom' ? 0.02 : Number.NEGATIVE_INFINITY;
 }

@@ -9,7 +9,7 @@ import { hourOfDay, localMs, monthOf, weekdayOf } from '../site/local-time.ts';
 export interface CalendarPlace {
   /** The task's zone. */
   readonly timezone: string;
-  /** Of site.yaml; null when it names no place. */
+  /** From site.yaml; null when it gives no coordinates. */
   readonly latitude: number | null;
   readonly longitude: number | null;
   /** Local dates, `YYYY-MM-DD`. */
@@ -66,7 +66,7 @@ export function isCalendarTransform(name: string): name is CalendarTransformName
   return Object.hasOwn(calendarTransforms, name);
 }
 
-/** A transform that looks at nothing but the label's local clock and date. */
+/** A transform that needs only the local clock and date of the label. */
 function fromLocalTime(sourceRef: string, read: (local: number) => number): CalendarTransform {
   return {
     unit: '1',

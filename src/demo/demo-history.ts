@@ -16,14 +16,14 @@ import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../sit
 import type { Site, SitePoint } from '../site/site.ts';
 
 const minuteMs = 60_000;
-/** Five weeks for models that look back so far, and some more. */
+/** Five weeks, the longest look back of a model, and a margin. */
 const backfillMinutes = 40 * 1440;
-/** Computed at a time, so that calls are answered in between, and stored in one transaction. */
+/** Computed at a time, so that requests are answered in between, and stored in one transaction. */
 const portionMinutes = 5 * 1440;
 
-/** Signals that do not depend on what was commanded; first the one that needs most history for its forecast. */
+/** Signals that do not depend on commands; first the one whose forecast needs the most history. */
 const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'irradiance_w_m2', 'pv_kw'];
-/** A meter begins to count when it is put in. */
+/** A meter counts from when it is installed. */
 const neverFilled: SimulatedSignal = 'load_energy_kwh';
 
 interface Filled {
@@ -31,7 +31,7 @@ interface Filled {
   readonly signal: SimulatedSignal;
 }
 
-/** In a database that processes share, control may take this long to come to this one. */
+/** In a database shared by several processes, this one may have to wait this long for control. */
 const fillDeadlineMs = 60_000;
 const fillRetryMs = 500;
 
@@ -72,7 +72,7 @@ async function fillMissing(history: ServiceHistory, site: Site, configDir: strin
     for (const { point, signal } of filledPoints(site, position)) {
       const id = { instance: point.instance, point: point.id };
       const missing = await missingMinutes(history, id, untilMs);
-      // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
+      // The newest first: if the filling ends early, only older minutes are left.
       const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
       for (let end = fill.length; end > 0; end -= portionMinutes) {
         const eventMs = Float64Array.from(fill.slice(Math.max(0, end - portionMinutes), end));
@@ -100,7 +100,7 @@ interface MissingMinutes {
   readonly beforeFirst: readonly number[];
 }
 
-/** Ends of the minutes in which the series has no number. */
+/** Ends of the minutes for which the series has no number. */
 async function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): Promise<MissingMinutes> {
   const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
   const cells = await cellsOf(history, series, asOfMs);

@@ -1,4 +1,4 @@
-/** The demo's rules enter the store [platform §1.2]: imported and enabled once, with their audit records. */
+/** The rules of the demo [platform §1.2]: imported and enabled once, with their audit records. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importRules } from '../automation/import-export.ts';
@@ -9,10 +9,10 @@ import { newId } from '../base/id.ts';
 import { StartError } from '../bin/config.ts';
 import type { RunningService } from '../bin/service.ts';
 
-/** Rules that the demo may bring. */
+/** The most rules in the folder. */
 const rulesMax = 1000;
 
-/** Imports and enables the rules of `<configDir>/rules`, unless there are rules already; answers whether it did. */
+/** Imports and enables the rules of `<configDir>/rules`, unless rules exist already; returns whether it did. */
 export async function installDemoRules(service: RunningService, configDir: string): Promise<boolean> {
   if ((await service.store.heads()).length > 0) return false;
   const rules = readRules(join(configDir, 'rules'), service);
@@ -36,7 +36,7 @@ function readRules(folder: string, service: RunningService) {
   return read.flatMap((result) => (result.ok ? result.rules : []));
 }
 
-/** An import leaves rules disabled; that the demo enables them is recorded as what it is, in the same transaction. */
+/** An import leaves rules disabled; enabling them is an event of its own, in the same transaction. */
 async function enable(service: RunningService, ids: readonly number[]): Promise<void> {
   const at = new Date(systemClock.wallMs()).toISOString();
   const correlationId = newId();

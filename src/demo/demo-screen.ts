@@ -5,7 +5,7 @@ import type { ServiceConfig } from '../bin/config.ts';
 import type { RunningService } from '../bin/service.ts';
 import { recordedPoints } from '../historian/look.ts';
 
-/** Rules named on the screen; a list that is longer scrolls the rest away. */
+/** Rules named on the screen; a longer list would scroll the rest away. */
 const rulesShown = 8;
 
 export async function demoScreen(service: RunningService, config: ServiceConfig): Promise<string> {
@@ -40,20 +40,20 @@ function forecastLine({ processorEndpoints = {} }: ServiceConfig): string {
   return endpoint === undefined ? '' : `  processor          ${endpoint}, forecasts of load and PV\n`;
 }
 
-/** The link works once: the code in its fragment never reaches a server's log. Not where tokens come from elsewhere. */
+/** The link works once. Its code is in the fragment, which no server logs. Absent where tokens come from elsewhere. */
 async function signInLine({ issueCode, host, port }: RunningService): Promise<string> {
   if (issueCode === null) return '';
-  // A browser cannot open "any address".
+  // A wildcard address cannot be opened in a browser.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${await issueCode()}\n`;
 }
 
-/** Of an environment that the other terminal does not have: the key that signs tokens is in the data dir. */
+/** What the other terminal's environment lacks: the key that signs tokens is in the data directory. */
 function dataDirLine({ env, dataDir }: ServiceConfig): string {
   return env['SVC_DATA_DIR'] === undefined ? '' : `  export SVC_DATA_DIR=${quoted(dataDir)}\n`;
 }
 
-/** As one word of a shell. */
+/** Quoted as one word for a shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -14,21 +14,21 @@ import type { Site } from '../site/site.ts';
 
 const quarterMs = 900_000;
 const issueEveryMs = 6 * 3_600_000;
-/** Two days back, so that a cutoff of yesterday has its run too. */
+/** Two days back, so that a cutoff of yesterday has a run too. */
 const runsKept = 9;
 const stepsAhead = 240;
 /** Standard deviation of the error, as a share of the irradiance: of the first quarter hour, and from a day ahead on. */
 const errorAtFirst = 0.05;
 const errorLater = 0.25;
-/** How much of an error the next quarter hour still has: clouds stay for hours. */
+/** Correlation of the errors of neighbouring quarter hours: clouds stay for hours. */
 const errorKept = 0.95;
-/** No forecast is this many times too low or too high. */
+/** Bound of the error factor in either direction. */
 const errorFactors = { low: 0.3, high: 1.7 } as const;
 const dayQuarters = 96;
-/** How often a new run may be due; far less than the time between two. */
+/** How often to check whether a new run is due; far less than the time between two. */
 const lookEveryMs = 60_000;
 
-/** Writes the runs that are issued by now, and each later one in its time, until the process ends. */
+/** Writes the runs that have been issued, and each later one when it is due, until the process ends. */
 export function startDemoWeather(site: Site, configDir: string, dataDir: string, log: Log): void {
   const channel = site.channels.find((candidate) => candidate.driver === 'simulated');
   if (channel?.driver !== 'simulated' || channel.irradiance_series === undefined) return;
@@ -42,7 +42,7 @@ export function startDemoWeather(site: Site, configDir: string, dataDir: string,
         publish(join(dataDir, 'demo-irradiance.json'), runsUpTo(dueMs, series, site.timezone));
         issuedMs = dueMs;
       } catch (error) {
-        // The next look tries again; until then the task falls back on yesterday.
+        // The next check tries again; until then the task uses its fallback.
         log.warn('cannot write the irradiance runs', { error: String(error) });
       }
     }
@@ -74,10 +74,10 @@ function runsUpTo(newestMs: number, series: ReplaySeries, timezone: string) {
   return { schema: 'svc.covariate-runs.v1', runs };
 }
 
-/** One factor a quarter hour. */
+/** One factor per quarter hour. */
 export function forecastErrors(issuedMs: number): readonly number[] {
   const stream = new SeededStream(Math.floor(issuedMs / issueEveryMs));
-  // Uniform numbers of variance 1.
+  // Uniform random numbers with variance 1.
   const shock = (): number => Math.sqrt(12) * (stream.next() - 0.5);
   let error = shock();
   return Array.from({ length: stepsAhead }, (_, step) => {
@@ -87,7 +87,7 @@ export function forecastErrors(issuedMs: number): readonly number[] {
   });
 }
 
-/** Replaced whole, because it is read at any moment. */
+/** Replaced atomically, because it may be read at any time. */
 function publish(file: string, content: object): void {
   writeFileSync(`${file}.new`, `${JSON.stringify(content)}\n`);
   renameSync(`${file}.new`, file);

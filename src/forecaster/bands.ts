@@ -9,7 +9,7 @@ import { interpolate, levels, probabilityOf } from './levels.ts';
 
 export interface Bands {
   readonly forest: Forest;
-  /** The training rows by their targets, and by their targets less the combined out-of-fold forecast. */
+  /** The training rows ordered by their targets, and by their targets less the combined out-of-fold forecast. */
   readonly targets: Ranking;
   readonly misses: Ranking;
   /** Weight of the forest's own distribution; the rest is forecast plus residuals. */
@@ -18,7 +18,7 @@ export interface Bands {
   readonly readAt: Float64Array;
 }
 
-/** Rows on which the mix and the map are calibrated: enough for the tails, and quick. */
+/** Rows on which the mix and the map are calibrated: enough for the tails, and fast. */
 const calibrationRowsMax = 2500;
 
 const medianAt = levels.indexOf(0.5);
@@ -63,7 +63,7 @@ export function calibrateBands(forest: Forest, targets: Ranking, combined: Float
  */
 const narrowing = 0.975;
 
-/** Bands narrower than this share of the target's range are certain (nights of a PV plant) and are not recalibrated. */
+/** Where the band is narrower than this share of the target's range (nights of a PV plant), it is not recalibrated. */
 const certainShare = 0.01;
 
 function certainWidth(target: Float64Array, rows: Int32Array): number {
@@ -76,7 +76,7 @@ function certainWidth(target: Float64Array, rows: Int32Array): number {
   return certainShare * (most - least);
 }
 
-/** Of quantiles, not of probabilities: the mean of two narrow distributions beside each other is narrow, too. */
+/** A mean of quantiles, not of probabilities: the mean of two narrow distributions side by side is narrow, too. */
 function mix(one: Float64Array, other: Float64Array, share: number): Float64Array {
   return one.map((value, index) => share * value + (1 - share) * (other[index] as number));
 }
@@ -114,11 +114,11 @@ function pinball(
   return sum;
 }
 
-/** What the forest's neighbourhoods say of the rows of `bins`. */
+/** The forest's distributions for the rows of `bins`. */
 export interface Neighbours {
-  /** Of each row, the median of the targets. */
+  /** The median of the targets, per row. */
   readonly medians: Float64Array;
-  /** From row `from` on, at the levels: the targets, and the residuals of the combined forecast. */
+  /** From row `from` on, quantiles at the levels: of the targets, and of the residuals of the combined forecast. */
   readonly targets: readonly Float64Array[];
   readonly misses: readonly Float64Array[];
 }

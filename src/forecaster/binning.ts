@@ -1,6 +1,6 @@
-/** Columns of numbers as bins of equal population, once a fit: trees then compare bytes and need no sorting. */
+/** Columns of numbers as bins of equal population, computed once per fit: trees then compare bytes and need no sorting. */
 
-/** At most this many bins a column; bin 0 is kept for missing cells, so a bin fits a byte. */
+/** At most this many bins per column; bin 0 is reserved for missing cells, so a bin fits a byte. */
 export const binsMax = 64;
 
 export interface BinnedColumns {
@@ -33,7 +33,7 @@ function cutsOf(column: Float64Array, rows: Int32Array): Float64Array {
     const middle = low + (high - low) / 2;
     if (cuts.length === 0 || middle > (cuts[cuts.length - 1] ?? 0)) cuts.push(middle);
   }
-  // Few distinct values never straddle a quantile: cut between each two of them.
+  // With few distinct values, cut between each two neighbours.
   if (cuts.length < 8) return distinctCuts(sorted, inner) ?? Float64Array.from(cuts);
   return Float64Array.from(cuts);
 }

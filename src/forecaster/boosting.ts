@@ -1,4 +1,4 @@
-/** Gradient-boosted trees, once a fold and on all rows: the part of the target that the linear models leave. */
+/** Gradient-boosted trees, fitted per fold: the part of the target that the linear models leave. */
 
 import { SeededStream } from '../base/seeded.ts';
 import type { BinnedColumns } from './binning.ts';
@@ -15,7 +15,7 @@ export interface BoostingShape extends TreeShape {
 }
 
 export interface BoostedModel extends Pick<FittedModel, 'outOfFold'> {
-  /** Of the first `count` rows of columns that are binned as those of the fit. */
+  /** For the first `count` rows of columns that are binned like those of the fit. */
   predict(bins: readonly Uint8Array[], count: number): Float64Array;
 }
 
@@ -66,7 +66,7 @@ function boost(
 
 /** The `count` rows whose flag is 1. */
 function flagged(rows: Int32Array, flags: Uint8Array, count: number): Int32Array {
-  // One place more than wanted: every row is written, and the next one replaces it unless its flag is 1.
+  // One element more than needed: every row is written, and the next one overwrites it unless its flag is 1.
   const found = new Int32Array(count + 1);
   let next = 0;
   for (let at = 0; at < rows.length; at++) {
@@ -77,7 +77,7 @@ function flagged(rows: Int32Array, flags: Uint8Array, count: number): Int32Array
   return found.subarray(0, count);
 }
 
-/** Takes what the leaf explains from the residual of a row of it. */
+/** Subtracts what the leaf explains from the residual of a row in it. */
 function learn(residual: Float64Array, row: number, rate: number, { value }: Tree, leaf: number): void {
   residual[row] = (residual[row] as number) - rate * (value[leaf] as number);
 }
@@ -107,7 +107,7 @@ export function fitBoosting(
     outOfFold,
     predict(bins, count) {
       const means = new Float64Array(count);
-      // The mean of the folds' models: as good as one more fit on all rows, and it costs nothing.
+      // The mean of the folds' models: as good as another fit on all rows, at no cost.
       for (let row = 0; row < count; row++) {
         let sum = 0;
         for (const model of folds) sum += predictOne(model, bins, row);

@@ -1,5 +1,5 @@
 /**
- * Where each cell of a grid lies in the site's day and week. The middle of the interval counts, because labels are
+ * Where each cell of a grid lies in the site's day and week. The middle of the interval decides, because labels are
  * interval ends [data-processing §3.2]: the cell that ends at midnight belongs to the day before.
  */
 import { dayMs } from '../base/timestamp.ts';
@@ -12,7 +12,7 @@ export interface Calendar {
   readonly day: Int32Array;
   /** 0 = Monday … 6 = Sunday. */
   readonly weekday: Uint8Array;
-  /** Part of the year gone, 0 ≤ x < 1. */
+  /** Elapsed part of the year, 0 ≤ x < 1. */
   readonly yearPart: Float64Array;
 }
 

@@ -22,7 +22,7 @@ const doubtRows = 60;
 /** Minimum relative improvement on the training residuals. */
 const gainMin = 0.005;
 
-/** Mean of the `length` cells that end with `cell`; 0 when none is known: nothing is carried from what was not seen. */
+/** Mean of the `length` cells that end with `cell`; 0 when none is known: unobserved cells carry nothing over. */
 function meanBefore(means: WindowMeans, cell: number, length: number): number {
   return means.mean(cell - length, cell) || 0;
 }
@@ -86,7 +86,7 @@ function clip(share: number): number {
 export interface CarriedOver {
   /** The correction of each step. */
   readonly added: Float64Array;
-  /** By how much each step's spread is smaller. */
+  /** The factor by which each step's spread is smaller. */
   readonly spread: Float64Array;
 }
 

@@ -9,9 +9,9 @@ export interface Design {
   readonly names: readonly string[];
   readonly columns: readonly Float64Array[];
   readonly hours: Float64Array;
-  /** Names of the columns that are covariates as they came. */
+  /** Names of the columns that are unchanged covariates. */
   readonly raw: ReadonlySet<string>;
-  /** The source of each column: a covariate's name, or one of the two below, which no covariate can have. */
+  /** The source of each column: a covariate's name, or one of the two below, which cannot be names of covariates. */
   readonly origins: readonly string[];
 }
 
@@ -30,7 +30,7 @@ function newSheet(from: number, to: number): Sheet {
   return { from, count: to - from, names: [], columns: [], origins: [] };
 }
 
-/** Says of the columns since the last call what they were made from. */
+/** Sets the source of the columns added since the last call. */
 function attribute(sheet: Sheet, origin: string): void {
   while (sheet.origins.length < sheet.names.length) sheet.origins.push(origin);
 }
@@ -48,7 +48,7 @@ function add(sheet: Sheet, name: string, value: (cell: number) => number): Float
   return column;
 }
 
-// The commonest columns are filled without a call for each cell.
+// The most frequent columns are filled without a call per cell.
 
 /** The values themselves, NaN outside of them. */
 function addValues(sheet: Sheet, name: string, values: Float64Array): Float64Array {
@@ -64,7 +64,7 @@ function addMeans(sheet: Sheet, name: string, windows: WindowMeans, after: numbe
     column[row] = windows.mean(sheet.from + row + after, sheet.from + row + through);
 }
 
-/** What follows from the hour alone, which is the same each day except where clocks change. */
+/** Columns that depend on the hour alone, and repeat every day except where clocks change. */
 function addHourly(
   sheet: Sheet,
   name: string,
@@ -83,7 +83,7 @@ function addHourly(
 
 const weekDays = 7;
 
-/** Longer horizons do not use the newest days: they predict little about its end. */
+/** Longer horizons do not use the newest days: they predict little about the end of the horizon. */
 export const lagDaysMax = 14;
 
 function addTargetColumns(sheet: Sheet, ground: Ground): void {
@@ -118,7 +118,7 @@ function addTargetColumns(sheet: Sheet, ground: Ground): void {
   attribute(sheet, pastValues);
 }
 
-/** Of the known values at the same time of the days `lags` before: median, mean, least and greatest. */
+/** Of the known values at the same time of the days `lags` before: median, mean, minimum and maximum. */
 function addWeek(sheet: Sheet, { filled, perDay }: Ground, lags: readonly number[]): void {
   const medians = newColumn(sheet, 'week_median');
   const means = newColumn(sheet, 'week_mean');
@@ -163,7 +163,7 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
   }
 }
 
-/** Days to either side in which the clearest is looked for: the season hardly moves, and one of them is clear. */
+/** Days on each side in which the clearest is sought: the season hardly moves, and one of them is usually clear. */
 const clearDays = 10;
 
 /** Drivers of a plant's output by day: the neighbouring hours, and the clear-sky index (light relative to the clearest at that time of day). */
@@ -202,7 +202,7 @@ function addCalendarColumns(sheet: Sheet, ground: Ground, weekdays: boolean): vo
   attribute(sheet, localCalendar);
 }
 
-/** Columns for trees: raw values, no products, a tree finds those itself; `light` are the covariates that mark the nights. */
+/** Columns for trees: raw values without products, which trees find themselves; `light` are the covariates that mark the nights. */
 export function treeDesign(ground: Ground, light: readonly number[], from: number, to: number): Design {
   const sheet = newSheet(from, to);
   if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
@@ -232,7 +232,7 @@ function addCurves(sheet: Sheet, ground: Ground): void {
 const plainNames =
   /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
 
-/** Places of the minimal columns of a linear model: with a short history, more only add noise. */
+/** Indexes of the minimal columns of a linear model: with a short history, more columns only add noise. */
 export function plainColumns({ names, raw }: Design): number[] {
   return names.flatMap((name, index) => (plainNames.test(name) || raw.has(name) ? [index] : []));
 }
@@ -254,7 +254,7 @@ export function linearDesign(ground: Ground, from: number, to: number): Design {
   return designOf(sheet, ground);
 }
 
-/** The linear columns without past values and age: what is known about a cell without having seen its neighbours. */
+/** The linear columns without past values and age: what is known about a cell without its neighbours. */
 export function knownDesign(ground: Ground, from: number, to: number): Design {
   const sheet = newSheet(from, to);
   addKnownColumns(sheet, ground);

@@ -13,7 +13,7 @@ import { median } from './statistics.ts';
 const rowsMax = 1500;
 const penalties = [0.03];
 
-/** One value a history cell, from the rows before cell `until`. */
+/** One value per history cell, from the rows before cell `until`. */
 export function expectationOf(ground: Ground, until: number): Float64Array {
   const { count, target } = ground.sample;
   const design = knownDesign(ground, 0, count);
@@ -27,7 +27,7 @@ export function expectationOf(ground: Ground, until: number): Float64Array {
 function planOf(target: Float64Array, until: number): TrainingPlan {
   const known: number[] = [];
   for (let cell = 0; cell < until; cell++) if (!Number.isNaN(target[cell])) known.push(cell);
-  // An odd step visits every time of the day.
+  // An odd step covers every time of the day.
   const step = Math.max(1, Math.ceil(known.length / rowsMax)) | 1;
   return {
     rows: Int32Array.from(known.filter((_, index) => index % step === 0)),
@@ -38,7 +38,7 @@ function planOf(target: Float64Array, until: number): TrainingPlan {
   };
 }
 
-/** Of working days and of days off, the median miss at each time of the day. */
+/** The median residual at each time of the day, for working days and for days off. */
 function typicalMisses(ground: Ground, smooth: Float64Array, until: number): Float64Array {
   const { target } = ground.sample;
   const misses: number[][] = Array.from({ length: 2 * ground.perDay }, () => []);

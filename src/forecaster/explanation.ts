@@ -1,23 +1,23 @@
-/** The basis of a forecast, in words and shares that a person can check: part of every answer. */
+/** The basis of a forecast, in words and shares that can be checked: part of every answer. */
 
 export interface Share {
   readonly name: string;
-  /** From 0 to 1; all of a list sum to 1. */
+  /** From 0 to 1; those of a list sum to 1. */
   readonly share: number;
 }
 
 export interface Explanation {
-  /** The combined models, the heaviest first. */
+  /** The combined models, largest weight first. */
   readonly models: readonly Share[];
   /** Their inputs, by the error that each removes; empty for a series without covariates. */
   readonly inputs: readonly Share[];
-  /** The level that changed; null as a rule. */
+  /** The level that changed; usually null. */
   readonly shift: ShiftSeen | null;
-  /** Covariates that are not known over a part of the horizon. */
+  /** Covariates that are unknown over a part of the horizon. */
   readonly lost: readonly { readonly name: string; readonly steps: number; readonly how: 'missing' | 'stuck' }[];
   /** Covariates whose history ended more than a day before the target's. */
   readonly stale: readonly string[];
-  /** Newest cells of the target that were left out as doubtful. */
+  /** Newest cells of the target that were excluded as doubtful. */
   readonly doubted: number;
 }
 
@@ -25,13 +25,13 @@ export interface ShiftSeen {
   /** Hours before the end of the history. */
   readonly hours: number;
   readonly kind: 'scaled' | 'moved';
-  /** The factor, or what was added in units of the target. */
+  /** The factor, or the addend in units of the target. */
   readonly amount: number;
   /** Probability given to the new level. */
   readonly share: number;
 }
 
-/** The weights of equal names added up, as shares, the largest first. */
+/** The weights, summed by name, as shares, the largest first. */
 export function sharesOf(names: readonly string[], weights: Float64Array): readonly Share[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const sums = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** One sample in, one forecast out. */
+/** Forecasts one sample. */
 
 import type { Explanation } from './explanation.ts';
 import { type Ground, groundOf } from './ground.ts';
@@ -19,7 +19,7 @@ export interface ForecastAnswer {
   readonly explanation: Explanation;
 }
 
-/** People live by the clock, the sun does not: a light-driven target keeps its grid. */
+/** Human activity follows the clock, the sun does not: the grid of a light-driven target is not changed. */
 function onSeasonTime(sample: Sample): { readonly ground: Ground; readonly steps: Int32Array } {
   const given = groundOf(sample);
   if (followsLight(given))

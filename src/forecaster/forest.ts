@@ -1,7 +1,7 @@
 /**
  * A quantile regression forest: leaves keep their rows, and a forecast is the weighted distribution of the targets that
- * fell into the same leaves (Meinshausen 2006). Bags are runs of whole days, so the rows of a day that a tree has not
- * seen are predicted out of bag by trees that never saw that day.
+ * fell into the same leaves (Meinshausen 2006). Bags are runs of whole days, so that rows of a day can be predicted
+ * out of bag, by trees that did not see that day.
  */
 
 import { SeededStream } from '../base/seeded.ts';
@@ -19,7 +19,7 @@ export interface ForestShape extends TreeShape {
 export interface Forest {
   readonly binned: BinnedColumns;
   readonly trees: readonly Tree[];
-  /** Per tree and day block: 1 when it is in the tree's bag. */
+  /** Per tree and day block: 1 when the block is in the tree's bag. */
   readonly seen: readonly Uint8Array[];
   /** Per tree and node: the weight of the rows in it. */
   readonly leafWeight: readonly Float64Array[];
@@ -48,7 +48,7 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
   return { binned, trees, seen, leafWeight: trees.map((tree) => weightsOf(tree, plan.weight)), plan, block };
 }
 
-/** Of each column, its share of the squared error that the splits of all trees remove. */
+/** Per column, its share of the squared error that the splits of all trees remove. */
 export function columnShares({ trees, binned }: Forest): Float64Array {
   const gains = new Float64Array(binned.bins.length);
   for (const tree of trees) {
@@ -76,11 +76,11 @@ function weightsOf(tree: Tree, weight: Float64Array): Float64Array {
 
 const medianOnly = Float64Array.of(0.5);
 
-/** The training rows in the order of one value of theirs: the target, or a residual. */
+/** The training rows, ordered by one of their values: the target, or a residual. */
 export interface Ranking {
   /** By row. */
   readonly value: Float64Array;
-  /** By row: its place in `rows`. */
+  /** By row: its index in `rows`. */
   readonly place: Int32Array;
   readonly rows: Int32Array;
 }
@@ -93,16 +93,16 @@ export function rankingOf({ plan }: Pick<Forest, 'plan'>, value: Float64Array): 
 }
 
 /**
- * The training rows that share leaves with a cell, and their weighted distributions of any value. Holds its scratch arrays, so one of
- * these serves many cells without allocating in between.
+ * The training rows that share leaves with a cell, and their weighted distributions of any value. It holds its scratch arrays, so one
+ * object serves many cells without allocation.
  */
 export class Neighbourhood {
   readonly #forest: Forest;
-  /** By row; 0 for all rows but the neighbours. */
+  /** By row; 0 except for the neighbours. */
   readonly #weights: Float64Array;
   readonly #neighbours: Int32Array;
   readonly #places: Int32Array;
-  /** A bit for each place, all zero between reads. They are read back in order, which is quicker than a sort. */
+  /** One bit per index, all zero between reads. Reading them in order is faster than a sort. */
   readonly #marks: Int32Array;
   #count = 0;
 
@@ -137,17 +137,17 @@ export class Neighbourhood {
     this.#count = count;
   }
 
-  /** Of the neighbours found; NaN when no tree voted. */
+  /** For the neighbours found; NaN when no tree voted. */
   median(of: Ranking): number {
     return this.#read(of, medianOnly)[0] as number;
   }
 
-  /** At the levels, of the neighbours found; all NaN when no tree voted. */
+  /** At the levels, for the neighbours found; all NaN when no tree voted. */
   quantiles(of: Ranking): Float64Array {
     return this.#read(of, levels);
   }
 
-  /** Places of the neighbours, ascending. */
+  /** Indexes of the neighbours, ascending. */
   #ordered(place: Int32Array): Int32Array {
     const [marks, places] = [this.#marks, this.#places];
     for (let at = 0; at < this.#count; at++) {

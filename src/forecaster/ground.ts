@@ -10,9 +10,9 @@ import { cellsPerDay } from './sample.ts';
 export interface Ground {
   readonly sample: Sample;
   readonly perDay: number;
-  /** Days between a cell and the newest target it may look at: the horizon in whole days. */
+  /** Days between a cell and the newest target that it may use: the horizon in whole days. */
   readonly lagDays: number;
-  /** The target with gaps closed; NaN where nothing is known. */
+  /** The target with gaps filled; NaN where nothing is known. */
   readonly filled: Float64Array;
   readonly covariates: Columns;
   readonly names: readonly string[];
@@ -21,10 +21,10 @@ export interface Ground {
   readonly dayClass: Uint8Array;
 }
 
-/** Longest gap, in hours, that is closed by a straight line; longer ones take the same time of neighbouring days. */
+/** Longest gap, in hours, that is filled by a straight line; longer ones are filled from the same time of neighbouring days. */
 const lineHoursMax = 2;
 
-/** The longest gap in cells that is closed by a straight line. */
+/** The longest gap in cells that is filled by a straight line. */
 export function lineCells(cadenceMs: number): number {
   return Math.max(1, Math.round((lineHoursMax * 3_600_000) / cadenceMs));
 }
@@ -78,19 +78,19 @@ function closeGaps(values: Float64Array, lineMax: number, perDay: number): Float
   return closed;
 }
 
-/** A flag that is 0 or 1, rare, and constant over local days marks holidays, whatever it is called; one that changes by the hour does not. */
+/** A 0/1 flag that is rare and constant over local days marks holidays, whatever its name; one that changes by the hour does not. */
 function isHolidayFlag(values: Float64Array, calendar: Calendar): boolean {
   let ones = 0;
   for (let cell = 0; cell < values.length; cell++) {
     const value = values[cell];
     if (value !== 0 && value !== 1) return false;
     ones += value;
-    // The cell that ends at midnight may be labelled by either of its days.
+    // The cell that ends at midnight may carry the flag of either day.
     const isInside = calendar.day[cell - 1] === calendar.day[cell] && calendar.day[cell + 1] === calendar.day[cell];
     if (isInside && values[cell - 1] !== value) return false;
   }
   const days = (calendar.day.at(-1) ?? 0) - (calendar.day[0] ?? 0) + 1;
-  // Days off come one by one or as a short run: at most a quarter of the days.
+  // Days off are single or in short runs: at most a quarter of the days.
   return ones > 0 && ones / values.length < 0.25 && days >= 7;
 }
 

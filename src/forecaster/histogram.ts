@@ -1,6 +1,6 @@
 /**
- * Sums and counts of a target by bin, for several columns at once, and the best cut they show. Rows count alike here: what
- * should count less is left out of bags more often, so that a histogram is a sum and a count.
+ * Sums and counts of a target by bin, for several columns at once, and the best cut between the bins. All rows weigh the same here:
+ * rows of less weight are left out of bags more often, so that a histogram is a sum and a count.
  */
 import { binsMax } from './binning.ts';
 
@@ -58,9 +58,9 @@ export function subtractHistogram(parent: Histogram, own: Histogram, columnCount
 }
 
 export interface Cut {
-  /** Place of the column in the list that the histogram was filled for; −1 when no cut gains anything. */
+  /** Index of the column in the list that the histogram was filled for; −1 when no cut gains anything. */
   column: number;
-  /** Cells of a bin up to this one go left. */
+  /** Cells with a bin up to this one go left. */
   bin: number;
   gain: number;
 }

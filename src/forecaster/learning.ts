@@ -1,6 +1,6 @@
-/** Shared by every regression of the forecaster: its training rows and its result. */
+/** Shared by every regression of the forecaster: training rows and results. */
 
-/** One array a column, one cell a row. */
+/** One array per column, one element per row. */
 export type Columns = readonly Float64Array[];
 
 export interface TrainingPlan {
@@ -10,7 +10,7 @@ export interface TrainingPlan {
   readonly target: Float64Array;
   /** Sample weight; recent rows weigh more. */
   readonly weight: Float64Array;
-  /** Which fold a row is held out with; folds are runs of whole days. */
+  /** The fold in which a row is held out; folds are runs of whole days. */
   readonly fold: Uint8Array;
   readonly foldCount: number;
 }
@@ -18,11 +18,11 @@ export interface TrainingPlan {
 export interface FittedModel {
   /** Out-of-fold prediction per row of the design; NaN outside the plan. */
   readonly outOfFold: Float64Array;
-  /** Predictions of the fit on all rows, one a row of `columns`; `hours` are the rows' hours of the day. */
+  /** Predictions of the fit on all rows, one per row of `columns`; `hours` are the rows' hours of the day. */
   predict(columns: Columns, hours: Float64Array): Float64Array;
 }
 
-/** As `rows.filter(isWanted)`, which takes several times as long on a typed array. */
+/** Like `rows.filter(isWanted)`, which is several times slower on a typed array. */
 export function rowsWhere(rows: Int32Array, isWanted: (row: number) => boolean): Int32Array {
   const found = new Int32Array(rows.length);
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * A change of level near the end of a history: a plant that was extended, a shift that was dropped, a meter that counts double. Found
- * against what calendar and covariates let expect; a history before it is brought onto the new level, and while it is young
+ * A change of level near the end of a history: a plant that was extended, a shift that was dropped, a meter that counts double. It is
+ * detected against what calendar and covariates predict; the history before it is moved to the new level, and while it is young
  * both levels remain possible.
  */
 import { expectationOf } from './expectation.ts';
@@ -12,19 +12,19 @@ export interface LevelShift {
   /** First history cell on the new level. */
   readonly cell: number;
   readonly kind: 'scaled' | 'moved';
-  /** The factor, or what was added in units of the target. */
+  /** The factor, or the addend in units of the target. */
   readonly amount: number;
-  /** Probability given to the new level; the rest is the old one's. */
+  /** Probability of the new level; the rest is the old one's. */
   readonly share: number;
 }
 
-/** Ages that are tried, in hours: the models have taken an older level in by themselves. */
+/** Ages that are tried, in hours: the models have adapted to an older level by themselves. */
 const ages = [3, 4, 6, 9, 12, 18, 24, 36, 48, 72, 96, 120, 144, 168, 192];
 /** A change is dated at most this many times as far back as the stretch in which it shows. */
 const datingReach = 1.5;
 /** A shift is looked for in the newest part of this share of the history. */
 const newestShare = 0.25;
-/** How many times farther than any earlier stretch of its length the newest one must lie. */
+/** How many times farther the newest stretch must lie than any earlier stretch of its length. */
 const beyondEarlier = 2;
 /** Least shift, as a share of the mean size of the target. */
 const sizeMin = 0.2;
@@ -36,7 +36,7 @@ const shares = [
   { hours: 48, share: 0.75 },
 ] as const;
 
-/** Null where the newest days are as all others. `expected` is what `expectationOf` gives for the whole history. */
+/** Null when the newest days are like all others. `expected` is the result of `expectationOf` for the whole history. */
 export function findShift(ground: Ground, expected: Float64Array): LevelShift | null {
   const { sample } = ground;
   const { count, target, cadenceMs } = sample;
@@ -62,7 +62,7 @@ export function findShift(ground: Ground, expected: Float64Array): LevelShift | 
   return { cell, ...amountOf(ground, cell), share: shareAt((count - cell) / perHour) };
 }
 
-/** Over the cells [from, to); NaN where less than half of them are known. */
+/** Mean over the cells [from, to); NaN where less than half of them are known. */
 function stretchMean(means: WindowMeans, from: number, to: number): number {
   return means.mean(from - 1, to - 1, (to - from) / 2);
 }
@@ -83,7 +83,7 @@ function meanSize(values: Float64Array): number {
   return known.reduce((sum, value) => sum + Math.abs(value), 0) / Math.max(1, known.length);
 }
 
-/** The cell from which on the misses lie most clearly on the side of the new level. */
+/** The cell from which the residuals lie most clearly on the side of the new level. */
 function changePoint(misses: Float64Array, shift: number, reach: number): number {
   let sum = 0;
   let best = { cell: misses.length - 1, sum: 0 };
@@ -96,10 +96,10 @@ function changePoint(misses: Float64Array, shift: number, reach: number): number
   return best.cell;
 }
 
-/** Whether the new level is the old one times a factor or plus an addend: what leaves the smaller misses. */
+/** Whether the new level is the old one times a factor or plus an addend: whichever leaves the smaller residuals. */
 function amountOf(ground: Ground, cell: number): { kind: LevelShift['kind']; amount: number } {
   const { target } = ground.sample;
-  // From the days before alone: the new level must not colour what is expected of it.
+  // From the days before only: the new level must not influence what is expected of it.
   const expected = expectationOf(ground, cell);
   const cells: number[] = [];
   for (let at = cell; at < target.length; at++) if (!Number.isNaN(target[at])) cells.push(at);

@@ -70,7 +70,7 @@ export function probabilityOf(quantiles: Float64Array, value: number): number {
   return from + part * ((levels[reached] as number) - from);
 }
 
-/** Halvings of the search for a quantile of a mixture: beyond the digits of any measurement. */
+/** Bisections for a quantile of a mixture: more precise than any measurement. */
 const halvings = 40;
 
 /** Quantiles at the levels of the mixture of two distributions given at the levels: of probabilities, so it is wide where they differ. */

@@ -57,7 +57,7 @@ function factorColumn(matrix: Float64Array, size: number, column: number): boole
   return true;
 }
 
-/** Element `column` of a row, less the products of what stands before it with the row at `other`. */
+/** Element `column` of a row, less the products of its earlier elements with the row at `other`. */
 function lessProducts(matrix: Float64Array, at: number, other: number, column: number): number {
   let sum = matrix[at + column] as number;
   for (let k = 0; k < column; k++) sum -= (matrix[at + k] as number) * (matrix[other + k] as number);

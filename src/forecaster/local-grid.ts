@@ -16,7 +16,7 @@ export interface LocalSample {
 export function onLocalTime(sample: Sample): LocalSample {
   const { startMs, cadenceMs, count, horizon, timeZone } = sample;
   const local = (cell: number): number => {
-    // The middle of the interval counts: the cell that ends when the clocks change lies before the change.
+    // The middle of the interval decides: the cell that ends when the clocks change lies before the change.
     const middleMs = startMs + (cell - 0.5) * cadenceMs;
     return localMs(middleMs, timeZone) + 0.5 * cadenceMs;
   };

@@ -1,23 +1,23 @@
 /**
  * Covariates that end before the horizon does. Unknown future values are not invented: the steps concerned are forecast by models
- * that never saw the covariate, whose bands are as wide as its loss makes them.
+ * that never used the covariate, whose bands are wider accordingly.
  */
 import { lineCells } from './ground.ts';
 import type { Sample } from './sample.ts';
 
-/** Least time for which a covariate must stand still to be called stuck, and by how much longer than ever before. */
+/** How long a covariate must be constant to be called stuck, and how much longer than ever before. */
 const stuckMs = 21_600_000;
 const stuckTimes = 2;
-/** Different values from which on a covariate is a measurement and not a flag. */
+/** With at least this many different values a covariate is a measurement, not a flag. */
 const measuredValuesMin = 10;
-/** Age of a covariate's newest value in the history from which on it is stale. */
+/** Age from which the newest value of a covariate in the history is stale. */
 const staleMs = 86_400_000;
 
 export interface InputLoss {
   readonly name: string;
-  /** Per step of the horizon: 1 where it is not known. */
+  /** Per step of the horizon: 1 where it is unknown. */
   readonly steps: Uint8Array;
-  /** `stuck`: the values are there, but they stopped moving. */
+  /** `stuck`: there are values, but they stopped changing. */
   readonly how: 'missing' | 'stuck';
 }
 
@@ -47,7 +47,7 @@ export function withoutInputs(sample: Sample, names: ReadonlySet<string>): Sampl
   return { ...sample, covariates: sample.covariates.filter(({ name }) => !names.has(name)) };
 }
 
-/** Steps in gaps that are too long to be closed. */
+/** Steps in gaps that are too long to be filled. */
 function gapsAhead(values: Float64Array, count: number, lineMax: number): Uint8Array {
   const steps = new Uint8Array(values.length - count);
   let last = -1;
@@ -60,7 +60,7 @@ function gapsAhead(values: Float64Array, count: number, lineMax: number): Uint8A
   return steps;
 }
 
-/** Cells at the end that all hold one value. */
+/** Cells at the end that all have one value. */
 function stillCells(values: Float64Array): number {
   const newest = values.at(-1);
   return values.length - 1 - values.findLastIndex((value) => value !== newest);

@@ -1,6 +1,6 @@
 /**
- * Whether the newest values can be believed: a jump beyond anything before, younger than an hour, is a glitch or a new level, and
- * cannot be told apart yet. Forecasts carry the newest misses on, so such cells count as missing until more is known.
+ * Whether the newest values can be trusted: a jump beyond anything before, younger than an hour, is a glitch or a new level, and
+ * these cannot be told apart yet. Forecasts carry the newest residuals on, so such cells count as missing until more is known.
  */
 import type { Ground } from './ground.ts';
 import type { Sample } from './sample.ts';
@@ -11,12 +11,12 @@ const cellsBefore = 4;
 /** Share of the earlier jumps that are ordinary, and how many times farther a doubted one goes. */
 const ordinaryShare = 0.999;
 const beyondOrdinary = 2;
-/** Least jump in doubt, as a share of the target's range in its history. */
+/** Smallest doubtful jump, as a share of the target's range in its history. */
 const jumpMin = 0.25;
-/** Age of the oldest cell in doubt. */
+/** Age of the oldest doubtful cell. */
 const doubtMs = 3_600_000;
 
-/** How many of the newest cells are in doubt; 0 as a rule. */
+/** How many of the newest cells are doubtful; usually 0. */
 export function doubtedCells({ sample }: Ground, expected: Float64Array): number {
   const { count, target, cadenceMs } = sample;
   const misses = target.map((value, cell) => value - (expected[cell] as number));
@@ -50,7 +50,7 @@ function limitOf(misses: Float64Array, target: Float64Array, until: number): num
 
 const before = new Float64Array(cellsBefore);
 
-/** Of the known cells right before one; NaN when there are none. */
+/** The median of the known cells right before one; NaN when there are none. */
 function medianBefore(misses: Float64Array, cell: number): number {
   let count = 0;
   for (let at = Math.max(0, cell - cellsBefore); at < cell; at++) {

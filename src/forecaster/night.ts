@@ -1,6 +1,6 @@
 /**
  * The dark cells of a horizon, in which a light-driven target is zero. Detected from the data alone: by a covariate whose zeros
- * always were zeros of the target, or by a time of day at which all the last days were dark.
+ * were always zeros of the target, or by a time of day at which all recent days were dark.
  */
 import type { Ground } from './ground.ts';
 
@@ -12,10 +12,10 @@ const strayShareMax = 0.003;
 const darkShareMin = 0.15;
 const darkShareMax = 0.85;
 const darkDays = 10;
-/** Part of its high by which a light may be negative: hourly differences of a sum carry its rounding. */
+/** Share of its maximum by which a light may be negative: hourly differences of a sum carry its rounding. */
 const roundingShare = 0.001;
 
-/** One flag a step, 1 where it is dark; null when the target shows no nights. */
+/** One flag per step, 1 where it is dark; null when the target has no nights. */
 export function darkSteps(ground: Ground): Uint8Array | null {
   const { sample, perDay } = ground;
   const { target, count, horizon } = sample;
@@ -29,7 +29,7 @@ export function darkSteps(ground: Ground): Uint8Array | null {
   return Uint8Array.from({ length: horizon }, (_, step) => dark[(count + step) % perDay] as number);
 }
 
-/** Places of the covariates whose zeros always were zeros of the target. */
+/** Indexes of the covariates whose zeros were always zeros of the target. */
 export function lightOf(ground: Ground): readonly number[] {
   const { target } = ground.sample;
   const nothing = nothingOf(target);
@@ -67,7 +67,7 @@ function correlation(one: Float64Array, other: Float64Array): number {
   return (sumXY - (sumX * sumY) / count) / Math.sqrt(varianceX * varianceY);
 }
 
-/** One flag a cell of history and horizon, 1 where a light is zero. */
+/** One flag per cell of history and horizon, 1 where a light is zero. */
 export function darkCells(ground: Ground, light: readonly number[]): Uint8Array {
   const dark = new Uint8Array(ground.sample.count + ground.sample.horizon);
   for (const place of light) {
@@ -103,7 +103,7 @@ function showsDarkness(values: Float64Array, target: Float64Array, nothing: numb
   return share >= darkShareMin && share <= darkShareMax && stray <= strayShareMax * zeros;
 }
 
-/** Per cell of the day, whether it and its neighbours were dark on each of the last days. */
+/** Per cell of the day, whether it and its neighbours were dark on each of the recent days. */
 function darkTimes(target: Float64Array, perDay: number, nothing: number): Uint8Array {
   const lit = new Uint8Array(perDay);
   const seen = new Uint8Array(perDay);

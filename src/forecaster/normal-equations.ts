@@ -1,6 +1,6 @@
 /**
- * What a ridge regression is fitted on: its columns standardised, and their normal equations by fold and slot of the day. They are
- * gathered once from the rows and serve every fit of the same columns, or of some of them.
+ * The input of a ridge regression: its columns standardised, and their normal equations by fold and slot of the day. They are
+ * computed once from the rows and serve every fit of the same columns, or of some of them.
  */
 import type { Columns, TrainingPlan } from './learning.ts';
 
@@ -9,7 +9,7 @@ export interface Standard {
   readonly scale: Float64Array;
 }
 
-/** Of the rows of one slot: the lower triangle of X'WX, X'Wy and the weight; the first element belongs to the intercept. */
+/** For the rows of one slot: the lower triangle of X'WX, X'Wy and the weight; the first element belongs to the intercept. */
 export interface SlotEquations {
   readonly matrix: Float64Array;
   readonly vector: Float64Array;
@@ -44,7 +44,7 @@ export function normalEquationsOf(
   return { units, hours, plan, standard, parts };
 }
 
-/** Those of the columns at the places `kept`, which ascend. */
+/** Those of the columns at the indexes `kept`, which ascend. */
 export function equationsAt(equations: NormalEquations, kept: readonly number[]): NormalEquations {
   const { units, standard, parts } = equations;
   const pick = (values: Float64Array): Float64Array => Float64Array.from(kept, (place) => values[place] as number);
@@ -90,13 +90,13 @@ export function standardOf(columns: Columns, rows: Int32Array, weight: Float64Ar
     }
     const spread = total > 0 ? Math.sqrt(squares / total) : 0;
     mean[column] = middle;
-    // A column that does not vary carries nothing: scale 0 switches it off.
+    // A constant column carries no information: scale 0 switches it off.
     scale[column] = spread > 1e-9 * (1 + Math.abs(middle)) ? 1 / spread : 0;
   }
   return { mean, scale };
 }
 
-/** The columns, standardised. A missing cell counts as average, and values far outside are drawn in. */
+/** The columns, standardised. A missing cell counts as average, and outliers are clipped. */
 export function standardised(columns: Columns, { mean, scale }: Standard): Columns {
   return columns.map((column, place) => {
     const middle = mean[place] as number;
@@ -122,7 +122,7 @@ export function emptyEquations(size: number): SlotEquations {
   return { matrix: new Float64Array(size * size), vector: new Float64Array(size), weight: 0 };
 }
 
-/** Adds `share` of `from` to `into`; only the lower triangle is kept. */
+/** Adds `share` of `from` to `into`, lower triangles only. */
 export function addEquations(into: SlotEquations, from: SlotEquations, share: number): void {
   const size = into.vector.length;
   into.weight += share * from.weight;
@@ -148,7 +148,7 @@ function gathered(units: Columns, plan: TrainingPlan, rows: readonly number[]): 
   return sum;
 }
 
-/** Rows with a leading one, one after the other; zeros where there are fewer than fit. */
+/** Rows with a leading one, one after the other; zeros where there are too few. */
 function fillSome(some: Float64Array, units: Columns, rows: readonly number[]): void {
   const size = units.length + 1;
   some.fill(0, rows.length * size);

@@ -1,6 +1,6 @@
 /**
- * The distributions of a horizon, of a sample on the grid of its seasons: what is doubtful about the sample is found first, then every
- * step is forecast by what is known of it.
+ * The distributions of a horizon, for a sample on the grid of its seasons: first the doubtful parts of the sample are found, then every
+ * step is forecast from the inputs that are known for it.
  */
 import { dayMs } from '../base/timestamp.ts';
 import { expectationOf } from './expectation.ts';
@@ -14,11 +14,11 @@ import { fitRegression, predictRegression, type RegressionFit } from './regressi
 import type { Sample } from './sample.ts';
 import { forecastSeries } from './series/combination.ts';
 
-/** The fit of a part of a history, or a cached one of the very same part. */
+/** The fit of a part of a history, or a cached one of exactly the same part. */
 export type RecallFit = (part: Sample, make: () => RegressionFit) => RegressionFit;
 
 export interface Outlook {
-  /** One distribution at the levels a step. */
+  /** One distribution at the levels per step. */
   readonly rows: readonly Float64Array[];
   readonly explanation: Explanation;
 }
@@ -68,7 +68,7 @@ function forecastShifted(sample: Sample, shift: LevelShift, recall: RecallFit): 
   return { ...moved, rows };
 }
 
-/** The weight of a closed gap: half, because the weather of the days around it tells only part of it. */
+/** The weight of a filled gap: half, because the weather of the days around it determines only part of it. */
 const closedShare = 0.5;
 
 /** Steps whose inputs are lost are half forecast without those inputs, and wholly where nothing of the horizon is known. */

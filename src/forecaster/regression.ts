@@ -16,12 +16,12 @@ import { equationsAt, type NormalEquations, normalEquationsOf } from './normal-e
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
 
-/** The rows of a forecast, as its candidates take them. */
+/** The rows of a forecast, in the form that its candidates use. */
 interface Later {
   readonly linear: Design;
-  /** The columns of the trees, binned as those of the fit. */
+  /** The columns of the trees, binned like those of the fit. */
   readonly bins: readonly Uint8Array[];
-  /** The forest's median of each row. */
+  /** The forest's median per row. */
   readonly medians: Float64Array;
 }
 

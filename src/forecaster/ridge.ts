@@ -15,7 +15,7 @@ import {
 } from './normal-equations.ts';
 
 export interface RidgeShape {
-  /** Slots of the day that have coefficients of their own: 1, or those of the equations. */
+  /** Slots of the day with coefficients of their own: 1, or those of the equations. */
   readonly slots: number;
   /** Slots on each side of a centre whose rows count, with falling weight. */
   readonly reach: number;

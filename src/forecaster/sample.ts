@@ -1,6 +1,6 @@
 /**
  * The input of a forecast: one target on an exact grid with the covariates known over the horizon, as typed arrays
- * ([data-processing §3.2] ProcessingFrame, time invariants). A missing cell is NaN here, and only here: frames have null.
+ * ([data-processing §3.2] ProcessingFrame, time invariants). A missing cell is NaN in a sample, and null in a frame.
  */
 import { dayMs } from '../base/timestamp.ts';
 

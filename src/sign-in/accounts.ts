@@ -21,7 +21,7 @@ export interface AccountsParts {
 
 export class Accounts {
   readonly #parts: AccountsParts;
-  /** One try after the other: several at once would get past the wait. */
+  /** Attempts run one after the other: simultaneous ones would get past the wait. */
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -33,7 +33,7 @@ export class Accounts {
     return this.#parts.store.accounts();
   }
 
-  /** Makes an account without a password; answers the code that sets one. */
+  /** Creates an account without a password; returns the code that sets one. */
   async add(name: string, role: Role): Promise<string> {
     const { store, clock } = this.#parts;
     if ((await store.account(name)) !== null)
@@ -43,7 +43,7 @@ export class Accounts {
     return issueCode(store, name, createdMs);
   }
 
-  /** Takes the password, every session and every token away, and enables the account; answers the code that sets a new password. */
+  /** Removes the password, ends every session, revokes every token, and enables the account; returns the code that sets a password. */
   async reset(name: string): Promise<string> {
     const { store, clock } = this.#parts;
     await store.putAccount({ ...(await this.#known(name)), disabled: false, password: null });
@@ -52,25 +52,25 @@ export class Accounts {
     return issueCode(store, name, clock.wallMs());
   }
 
-  /** The account signs in no more; its sessions end, and its tokens count no more. */
+  /** Disables the account: it cannot sign in, its sessions end, and its tokens are revoked. */
   async disable(name: string): Promise<void> {
     await this.#parts.store.putAccount({ ...(await this.#known(name)), disabled: true });
     await this.#revokeAll(name);
   }
 
-  /** Sessions and tokens in the name of the account. */
+  /** Ends the sessions of the account and revokes the tokens issued in its name. */
   #revokeAll(name: string): Promise<void> {
     const { store, clock } = this.#parts;
     return store.revoke({ kind: 'subject', value: name, revokedMs: clock.wallMs() });
   }
 
-  /** The account that a code gives a password to; null for a code that is not good. */
+  /** The account whose password a code sets; null for an invalid code. */
   async ofCode(code: string): Promise<string | null> {
     const { store, clock } = this.#parts;
     return (await codeFor(store, code, clock.wallMs()))?.name ?? null;
   }
 
-  /** False when the code was used meanwhile. */
+  /** False when the code is invalid or has been used meanwhile. */
   async setPassword(code: string, password: string): Promise<boolean> {
     const { store } = this.#parts;
     const name = await this.ofCode(code);
@@ -83,7 +83,7 @@ export class Accounts {
     return true;
   }
 
-  /** The account that name and password are of; null when they are of none. Refuses with `rate-limited` while the name must wait. */
+  /** The account with this name and password, or null. Refuses with `rate-limited` while the name must wait. */
   check(name: string, password: string): Promise<Account | null> {
     if (this.#waiting >= this.#parts.limits.sign_in_waiting_max)
       throw new Fault('rate-limited', 'too many sign-ins at once; try again', { retryAfterMs: 1000 });
@@ -107,7 +107,7 @@ export class Accounts {
     }
     const after = failedOnce(before, clock.wallMs(), limits);
     await store.putFailures(name, after, limits.sign_in_names_max);
-    // Only of an account: what somebody typed may be anything. Not waited for, so that the time of an answer names no account.
+    // Only for accounts: a name as typed may contain anything. Not awaited, so that the response time reveals no account.
     if (after.untilMs > 0 && account !== null) void this.#recordLock(account, after);
     return null;
   }

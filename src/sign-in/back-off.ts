@@ -16,8 +16,8 @@ export function failedOnce(before: Failures, nowMs: number, limits: BackOffLimit
   return { failures, untilMs: nowMs + waitMs };
 }
 
-/** Milliseconds until the name may be tried again. */
+/** Milliseconds until the next attempt with this name is allowed. */
 export function waitMs({ untilMs }: Failures, nowMs: number, limits: BackOffLimits): number {
-  // A clock that was set back must not lock for longer than the longest wait.
+  // A clock that was set back must not lock the name for longer than the longest wait.
   return Math.min(Math.max(0, untilMs - nowMs), limits.sign_in_wait_max_ms);
 }

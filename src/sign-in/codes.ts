@@ -1,18 +1,18 @@
-/** Secrets that are given out once [identity §2]: only their digests are stored. */
+/** Secrets that are shown once [identity §2]: only their digests are stored. */
 import { createHash } from 'node:crypto';
 import { newSecret } from '../base/id.ts';
 import type { SignInStore } from './store/sign-in-store.ts';
 
-/** How long the code of a sign-in link can be used. */
+/** How long the code of a sign-in link is valid. */
 export const signInCodeMs = 600_000;
-/** The same of a link that sets a password: its owner may have to be told of it first. */
+/** The same for a link that sets a password: its owner may first have to be told of it. */
 export const passwordCodeMs = 86_400_000;
 
 export function secretDigest(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }
 
-/** A fresh code; the one before it stops working. Without a name it signs in, with a name it sets that account's password. */
+/** A fresh code, which replaces the one before it. Without a name it signs in; with a name it sets that account's password. */
 export async function issueCode(
   store: Pick<SignInStore, 'putCode'>,
   name: string | null,
@@ -23,7 +23,7 @@ export async function issueCode(
   return code;
 }
 
-/** The purpose of a code; undefined if it is unknown, used or expired, or if the clock was set back since. */
+/** What a code is for; undefined if it is unknown, used or expired, or if the clock was set back since it was issued. */
 export async function codeFor(
   store: Pick<SignInStore, 'code'>,
   code: string,

@@ -7,10 +7,10 @@ import type { StoredPassword } from './store/sign-in-store.ts';
 export const passwordLengthMin = 12;
 export const passwordLengthMax = 256;
 
-/** Of an account that has no password. */
+/** Stored for an account that has no password. */
 const noSalt = 'none';
 const hashBytes = 32;
-/** 32 MiB and about a tenth of a second for each try. */
+/** 32 MiB and about a tenth of a second for each attempt. */
 const cost = { N: 32_768, r: 8, p: 1, maxmem: 67_108_864 };
 
 export async function storedPassword(text: string): Promise<StoredPassword> {
@@ -24,7 +24,7 @@ export async function storedPassword(text: string): Promise<StoredPassword> {
   return { salt, hash: (await hashOf(text, salt)).toString('base64') };
 }
 
-/** Takes as long for an account without a password as for one with another. */
+/** Takes equally long for an account without a password and for a wrong password. */
 export async function isPassword(text: string, stored: StoredPassword | null): Promise<boolean> {
   const hash = await hashOf(text, stored?.salt ?? noSalt);
   return stored !== null && timingSafeEqual(hash, Buffer.from(stored.hash, 'base64'));
@@ -32,7 +32,7 @@ export async function isPassword(text: string, stored: StoredPassword | null): P
 
 function hashOf(text: string, salt: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // One spelling for what looks the same.
+    // Strings that look the same are the same password.
     scrypt(text.normalize('NFKC'), salt, hashBytes, cost, (error, hash) =>
       error === null ? resolve(hash) : reject(error),
     );

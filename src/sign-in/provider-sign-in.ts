@@ -1,4 +1,4 @@
-/** Opens the session of somebody whom the provider has signed in [identity §9], never without its record. */
+/** Opens a session for a user whom the provider has authenticated [identity §9], never without its audit record. */
 import { tokenResourceId } from '../api/users.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * Signing in with an OpenID Connect provider [identity §9]: authorization code with PKCE, by a library. The state of a
+ * Sign-in with an OpenID Connect provider [identity §9]: authorization code with PKCE, by a library. The state of a
  * sign-in is in a cookie of the browser, so that any process of the site can complete it.
  */
 import * as openid from 'openid-client';
@@ -35,7 +35,7 @@ export interface SignedIn {
 
 type Tokens = openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers;
 
-/** Where the provider sends the browser back to. */
+/** The redirect address. */
 const callbackPath = '/session/callback';
 
 export class Provider {
@@ -62,7 +62,7 @@ export class Provider {
   }
 
   /**
-   * `address` is the one that the browser was sent back to. Null when it is not signed in; the log has the reason. Throws Fault
+   * `address` is the one that the browser was redirected to. Null when the sign-in is refused; the log has the reason. Throws Fault
    * `provider-unavailable`.
    */
   async finish(address: URL, secret: string): Promise<SignedIn | null> {
@@ -91,7 +91,7 @@ export class Provider {
     }
   };
 
-  /** Where the provider ends its own session; null when it has no such place or cannot be reached. */
+  /** Where the provider ends its own session; null when it has no such address or cannot be reached. */
   async endSessionUrl(): Promise<string | null> {
     try {
       const configuration = await this.#discover();
@@ -122,14 +122,14 @@ export class Provider {
     };
   }
 
-  /** Some providers keep all claims but the subject out of the ID token. */
+  /** Some providers put only the subject into the ID token. */
   async #roleOfUserInfo(configuration: openid.Configuration, tokens: Tokens, subject: string): Promise<Role | null> {
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return null;
     const facts = await this.#inTime(openid.fetchUserInfo(configuration, tokens.access_token, subject));
     return roleOf(facts, this.#parts.claim);
   }
 
-  /** Logged once, where it was seen. */
+  /** Logged here, and only here. */
   #unreachable(error: unknown): Fault {
     if (error instanceof Fault) return error;
     this.#parts.log.warn('cannot reach the identity provider', { error: reasonOf(error) });
@@ -147,7 +147,7 @@ export class Provider {
     const auth = clientSecret === null ? openid.None() : openid.ClientSecretPost(clientSecret);
     this.#discovered ??= openid.discovery(issuer, clientId, undefined, auth, {
       timeout: timeoutMs / 1000,
-      // The address was checked: plain HTTP is on loopback.
+      // Plain HTTP is allowed on loopback only: the address has been checked.
       execute: issuer.protocol === 'http:' ? [openid.allowInsecureRequests] : [],
     });
     try {
@@ -174,7 +174,7 @@ const awayCodes: ReadonlySet<string> = new Set([
   'OAUTH_PARSE_ERROR',
 ]);
 
-/** Errors that do not mean a refusal. */
+/** Errors that are no refusal: the provider could not be asked. */
 function isAway(error: unknown): boolean {
   if (error instanceof Fault) return true;
   // A failed connection is a TypeError of `fetch` with a cause. The library's own TypeErrors have a code: they mean a wrong argument.
@@ -183,7 +183,7 @@ function isAway(error: unknown): boolean {
   return error instanceof openid.ClientError && awayCodes.has(error.code ?? '');
 }
 
-/** The provider's word for it, and never what was sent. */
+/** The provider's error code; never anything that was sent. */
 function reasonOf(error: unknown): string {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError)
     return error.error;

@@ -1,13 +1,13 @@
 /**
- * Tokens that count no more [identity §7.3]: all that were issued to a subject up to a moment, or a single one. Every process
- * of the site reads them again within `session_cache_ms`.
+ * Revoked tokens [identity §7.3]: all that were issued to a subject up to a moment, or a single one. Every process
+ * of the site reads the list again within `session_cache_ms`.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { TokenClaims } from '../gateway/identity.ts';
 import type { Revocation, SignInStore } from './store/sign-in-store.ts';
 
-/** A token of the second in which its subject was revoked counts as one of before, and so does one that does not tell when it was issued. */
+/** A token of the second in which its subject was revoked counts as one of before, and so does one without an issue time. */
 export function isRevoked(list: readonly Revocation[], { subject, tokenId, issuedAtSeconds }: TokenClaims): boolean {
   return list.some(({ kind, value, revokedMs }) =>
     kind === 'token'
@@ -35,8 +35,8 @@ export class Revocations {
   }
 
   /**
-   * While the list cannot be read, the one that was read last counts: what such a caller could change is refused then in any case,
-   * because it cannot be recorded. Rejects when none was ever read.
+   * While the list cannot be read, the last one read applies: the changes of such a caller are refused then in any case, because they
+   * cannot be recorded. Rejects when no list was ever read.
    */
   async has(claims: TokenClaims): Promise<boolean> {
     const { clock, limits } = this.#parts;
@@ -65,7 +65,7 @@ export class Revocations {
       if (!this.#isAway)
         log.warn('cannot read the revocation list; using the last known one', { error: String(error) });
       this.#isAway = true;
-      // Not asked for again at once: each caller would wait for a database that is away.
+      // Not read again at once: each caller would wait for an unavailable database.
       this.#read = { atMs: clock.monotonicMs(), list: known.list };
       return known.list;
     }

@@ -1,6 +1,6 @@
 /**
- * Encrypts a provider's refresh token with the session's cookie, which only the browser has: the database alone does not reveal
- * the token.
+ * Encrypts a provider's refresh token with the session's cookie, which is stored only in the browser: the database alone does not
+ * reveal the token.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import { newSecret } from '../base/id.ts';
@@ -21,7 +21,7 @@ export function seal(text: string, cookie: string): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** Null for what was not sealed with this cookie. */
+/** Null for a text that was not sealed with this cookie. */
 export function unseal(sealed: string, cookie: string): string | null {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < nonceBytes + tagBytes) return null;

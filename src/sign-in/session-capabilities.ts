@@ -1,4 +1,4 @@
-/** Signing in and out over HTTP [identity §2], [identity §7.1]. */
+/** Sign-in and sign-out over HTTP [identity §2], [identity §7.1]. */
 import { type Answer, type CallContext, type HandledCapability, type Subject, success } from '../api/capability.ts';
 import { session as descriptors } from '../api/session.ts';
 import type { AuditScope } from '../audit/event.ts';
@@ -24,7 +24,7 @@ export interface SessionParts {
   readonly site: AuditScope;
   readonly clock: Clock;
   readonly limits: { readonly session_ms: number };
-  /** Where the provider ends its own session; null without a provider, or when it has no such place. */
+  /** Where the provider ends its own session; null without a provider, or when it has no such address. */
   readonly endSessionUrl: (() => Promise<string | null>) | null;
 }
 
@@ -40,7 +40,7 @@ export function sessionCapabilities(parts: SessionParts): HandledCapability[] {
       resource,
       identify: async (context) => {
         const cookie = cookieOf(context);
-        // Signing out needs no provider.
+        // Sign-out needs no provider.
         const known = cookie === null ? null : await parts.sessions.stored(cookie);
         if (known === null) return null;
         checkChange(context);
@@ -53,7 +53,7 @@ export function sessionCapabilities(parts: SessionParts): HandledCapability[] {
   ];
 }
 
-/** Links and accounts, where the site issues its own tokens. */
+/** Links and accounts, on sites that issue their own tokens. */
 function localCapabilities(parts: SessionParts, key: SigningKey): HandledCapability[] {
   const opening = new Opening(parts, key);
   return [
@@ -76,24 +76,24 @@ function localCapabilities(parts: SessionParts, key: SigningKey): HandledCapabil
   ];
 }
 
-/** As the pipeline asks of every change with a session; here the cookie itself is what the call is about. */
+/** The check that the pipeline makes for every change with a session; here the call is about the cookie itself. */
 function checkChange(context: CallContext): void {
   checkSameOrigin(context);
   if (context.header('x-svc-confirmed') !== 'true')
     throw new Fault('confirmation-required', 'the header x-svc-confirmed: true is missing');
 }
 
-/** A page of another site must not sign anybody in or out; programs say nothing of where they come from. */
+/** A page of another site must not sign a user in or out; programs send neither header. */
 function fromOurPages(context: CallContext): void {
   if (context.header('sec-fetch-site') !== undefined || context.header('origin') !== undefined)
     checkSameOrigin(context);
 }
 
-/** Who opens a session is recorded as what the credential says. */
+/** The record of a new session names the subject of the credential. */
 class Opening {
   readonly #parts: SessionParts;
   readonly #key: SigningKey;
-  /** The findings of `identify`, for the handler of the same call. */
+  /** What `identify` found, for the handler of the same call. */
   readonly #found = new WeakMap<CallContext, Pick<SessionFacts, 'kind' | 'subject' | 'role'>>();
 
   constructor(parts: SessionParts, key: SigningKey) {
@@ -120,7 +120,7 @@ class Opening {
     const { store, sessions, clock, limits } = this.#parts;
     const found = this.#found.get(context);
     if (found === undefined) throw unauthenticated();
-    // Two calls with one code may both have come this far. From here on it is used up.
+    // Two calls with one code may both have come this far. Only one of them takes it.
     if (found.kind === 'link' && !(await store.takeCode(secretDigest(textOf(context, 'code')))))
       throw unauthenticated();
     const issuedAtSeconds = Math.floor(clock.wallMs() / 1000);
@@ -128,7 +128,7 @@ class Opening {
     const expiresMs = (issuedAtSeconds + lifetimeSeconds) * 1000;
     const cookie = await sessions.open({ ...found, expiresMs }, null);
     const { role, subject } = found;
-    // A token outlives the end of its account: accounts have sessions only, and a browser needs none.
+    // Accounts get a session only: a token would still be valid after the account is disabled. Browsers need none.
     const isForProgram = found.kind === 'link' && context.header('sec-fetch-site') === undefined;
     const tokenId = newId();
     const token = isForProgram
@@ -177,7 +177,7 @@ async function read({ sessions, accounts, key, endSessionUrl }: SessionParts, co
   return success({ session, methods: { password: usable.length > 0, provider: endSessionUrl !== null } });
 }
 
-/** A suspended session is shown as it is stored: it continues when its provider answers. */
+/** A suspended session is shown as stored: it continues when its provider answers. */
 async function factsOf(sessions: Sessions, cookie: string): Promise<SessionFacts | null> {
   try {
     return await sessions.facts(cookie);

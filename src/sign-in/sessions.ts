@@ -24,11 +24,11 @@ export interface SessionFacts {
 export interface Refreshed {
   readonly subject: string;
   readonly role: Role;
-  /** Until when the provider's answer holds. */
+  /** When the provider must be asked again. */
   readonly dueMs: number;
   readonly refreshToken: string;
 }
-/** Asks the provider again: `refused` ends the session, `away` leaves it for a later try. */
+/** Asks the provider again: `refused` ends the session, `away` means that it could not be asked. */
 export type Refresh = (refreshToken: string) => Promise<Refreshed | 'refused' | 'away'>;
 
 export interface SessionsParts {
@@ -48,20 +48,20 @@ export interface SessionsParts {
 /** A session whose provider must be asked again. */
 type DueSession = StoredSession & { readonly refresh: SessionRefresh };
 
-/** Of one refresh, one after the other: the provider's metadata, its tokens, and what it says of the user. */
+/** Consecutive requests of one refresh: the provider's metadata, its tokens, and the user's claims. */
 const refreshCalls = 3;
 const claimMarginMs = 1000;
 const claimPollMs = 100;
 
-/** Sessions that are remembered between two reads. */
+/** Sessions kept in memory between two reads. */
 const rememberedMax = 10_000;
 
 export class Sessions {
   readonly #parts: SessionsParts;
   readonly #known = new Map<string, { readonly readMs: number; readonly session: Promise<StoredSession | null> }>();
-  /** One question to the provider for each session. */
+  /** One request to the provider per session. */
   readonly #refreshing = new Map<string, Promise<StoredSession | null>>();
-  /** By digest, monotonic: for a session whose provider was away, it is not asked again before. */
+  /** By digest, monotonic: when the provider of a session was unreachable, it is not asked again before. */
   readonly #awayUntilMs = new Map<string, number>();
 
   constructor(parts: SessionsParts) {
@@ -77,13 +77,13 @@ export class Sessions {
     return cookie;
   }
 
-  /** What is stored of a session that has not expired, whatever its provider says of it now. */
+  /** The stored session, unless it has expired; the provider is not asked. */
   async stored(cookie: string): Promise<StoredSession | null> {
     const session = await this.#read(secretDigest(cookie));
     return session === null || session.expiresMs <= this.#parts.clock.wallMs() ? null : session;
   }
 
-  /** Rejects with Fault `provider-unavailable` while the session is suspended, because its provider is away. */
+  /** Rejects with Fault `provider-unavailable` while the session is suspended because its provider is unreachable. */
   async facts(cookie: string): Promise<SessionFacts | null> {
     const session = await this.stored(cookie);
     return session === null || !this.#isDue(session) ? session : this.#refreshed(session, cookie);
@@ -147,8 +147,8 @@ export class Sessions {
   }
 
   /**
-   * A provider takes each token once: while another process asks with it, its answer is waited for. A provider that was away a moment
-   * ago is nobody's to ask.
+   * A provider accepts each refresh token once: while another process uses it, this one waits for the result. A provider that was
+   * unreachable a moment ago is not asked.
    */
   async #claimed(digest: string): Promise<RefreshClaim | null> {
     const { store, clock, limits } = this.#parts;

@@ -89,12 +89,12 @@ function linkAnswer({ clock }: UserParts, name: string, role: Role, code: string
   return success({ name, role, link: passwordLink(code), expires_at: timeLabel(clock.wallMs() + passwordCodeMs) });
 }
 
-/** The part of the link behind the address of the console. */
+/** The part of the link after the address of the console. */
 export function passwordLink(code: string): string {
   return `/#set-password=${code}`;
 }
 
-/** An account as it is listed. */
+/** An account as listed. */
 export function accountView({ name, role, disabled, password, createdMs }: Account) {
   const state = disabled ? 'disabled' : password === null ? 'invited' : 'active';
   return { name, role, state, created_at: timeLabel(createdMs) };

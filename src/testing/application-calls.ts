@@ -1,4 +1,4 @@
-/** Contexts of calls of the application contracts, as a composition would hand them in. */
+/** Contexts of calls of the application contracts, as a composition would pass them. */
 import type { Clock } from '../base/clock.ts';
 import type { ApplicationContract } from '../platform/application-contract.ts';
 import type { Scope } from '../platform/call-context.ts';
@@ -13,7 +13,7 @@ export function queryContext(permission: string, overrides: object = {}): Record
   return { ...callScope, subjectKind: 'user', subjectId: 'ada', permissions: [permission], ...overrides };
 }
 
-/** Issued a second ago, good for a minute, confirmed just now. */
+/** Issued a second ago, valid for a minute, confirmed just now. */
 export function commandContext(
   clock: Clock,
   contract: ApplicationContract,

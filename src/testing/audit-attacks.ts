@@ -1,6 +1,6 @@
 /**
- * Seeded attacks on an audit trail by somebody who holds the database, the data dir and every key of the site, but not the witness
- * [audit §9.6]; and seeded honest histories, with crashes, torn files and retention, that must never be accused.
+ * Seeded attacks on an audit trail by an attacker with the database, the data directory and every key of the site, but without the witness
+ * [audit §9.6]; and seeded honest histories, with crashes, torn files and retention, which verification must accept.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ const owner = { log: 'events', ...testScope } as const;
 const origin = originOf(testOrigin, owner);
 const dayMs = 86_400_000;
 
-/** A trail with a witness beside it, which nobody at the site can write to. */
+/** A trail with a witness beside it, to which nobody at the site can write. */
 class WitnessedTrail {
   readonly trail: TestTrail;
   readonly key: AuditKey;
@@ -101,7 +101,7 @@ class WitnessedTrail {
     return testSigner(this.trail, { key: this.key, limits, witnesses: this.policy, required: 1, ask: this.#ask });
   }
 
-  /** Signs what is there, and waits until the witness has seen it. */
+  /** Signs the current head, and waits until the witness has seen it. */
   async cover(from = this.signer()): Promise<void> {
     await from.checkpointer.cover(owner);
     for (let turn = 0; turn < 1000; turn++) {
@@ -134,12 +134,12 @@ class WitnessedTrail {
 
 export interface Attacked {
   readonly attack: string;
-  /** Everything at the site is consistent: nothing there can tell. */
+  /** Everything at the site is consistent: only the witness can reveal the edit. */
   readonly isWhole: boolean;
   readonly good: boolean;
   /** The report of the verification. */
   readonly told: string;
-  /** The report without the witness: empty, where the forgery is whole. */
+  /** The report without the witness: empty when the forgery is complete. */
   readonly toldAlone: string;
 }
 
@@ -190,14 +190,14 @@ interface Attack {
   carryOut(at: {
     readonly own: WitnessedTrail;
     readonly stream: SeededStream;
-    /** Place of an event that the witnessed head covers, as it does the next one. */
+    /** Position of an event that the witnessed head covers, together with the next one. */
     readonly at: number;
-    /** The data dir of some events ago. */
+    /** The data directory as of some events ago. */
     readonly before: OlderCopy;
   }): Promise<void> | void;
 }
 
-/** Rewrites the events, and everything that is made of them, as if it had always been so. */
+/** Rewrites the events, and everything derived from them, as if they had always been so. */
 const rewriting = (name: string, change: (rows: Row[], at: number, stream: SeededStream) => void): Attack => ({
   name,
   isWhole: true,
@@ -326,7 +326,7 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-/** The problems that verification reports for an honest history: none, if all is well. */
+/** The problems that verification reports for an honest history, which should be none. */
 export async function honestTrail(seed: number, engine: DatabaseEngine): Promise<string> {
   const stream = new SeededStream(seed * 104_729 + 5);
   const own = await WitnessedTrail.make(engine);
@@ -362,7 +362,7 @@ export async function honestTrail(seed: number, engine: DatabaseEngine): Promise
   }
 }
 
-/** A process that was killed, at worst in the middle of a line, and starts again. */
+/** A process that is killed, at worst in the middle of a line, and starts again. */
 function restarted(
   own: WitnessedTrail,
   stream: SeededStream,

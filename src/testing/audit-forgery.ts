@@ -1,4 +1,4 @@
-/** A forgery by somebody with the database, the data dir and every key of a site: all of it rebuilt, consistent in itself. */
+/** A forgery by an attacker with the database, the data directory and every key of a site: all of it rebuilt, consistent in itself. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { createAuditLog } from '../audit/log.ts';
@@ -38,7 +38,7 @@ export async function eventRows(trail: TestTrail): Promise<Row[]> {
   return (await trail.rows('SELECT * FROM audit_event WHERE chain_id = 1 ORDER BY sequence')) as unknown as Row[];
 }
 
-/** Numbers and hashes the rows, and makes head, tiles, published head and checkpoint file again, signed with the key of the site. */
+/** Numbers and hashes the rows, and rebuilds head, tiles, published head and checkpoint file, signed with the site's key. */
 export async function storeAll({ trail, key }: Stolen, rows: readonly Row[]): Promise<void> {
   let previous = chainStart;
   const linked = rows.map((row, at) => {
@@ -85,7 +85,7 @@ async function insertAll(trail: TestTrail, rows: readonly Row[], details: Readon
   await trail.tamper(inserts.join(';'));
 }
 
-/** The effect of retention, with a mark that the attacker signs now. */
+/** The effect of retention, with a mark that the attacker signs. */
 export async function forgeRetention({ trail, key }: Stolen, at: number): Promise<void> {
   const rows = await eventRows(trail);
   const { sequence, hash } = rowAt(rows, at);
@@ -101,7 +101,7 @@ export async function forgeRetention({ trail, key }: Stolen, at: number): Promis
     DELETE FROM audit_details WHERE sequence <= ${sequence}; DELETE FROM audit_event WHERE sequence <= ${sequence}`);
 }
 
-/** The index is made without the event, and then said to be whole. */
+/** The index is built without the event, and then declared complete. */
 export async function hideFromIndex({ place, rows, run }: TestTrail, index: string, sequence: number): Promise<void> {
   const without = ` WHERE sequence <> ${sequence}`;
   if (typeof place !== 'string') {
@@ -126,7 +126,7 @@ export interface OlderCopy {
 
 const chainTables = ['audit_details', 'audit_event', 'audit_chain', 'audit_tile', 'audit_tree', 'audit_cosigned'];
 
-/** Database and checkpoints as they are now. */
+/** The current database and checkpoints. */
 export async function olderCopyOf(trail: TestTrail): Promise<OlderCopy> {
   await trail.run(chainTables.map((table) => `CREATE TABLE older_${table} AS SELECT * FROM ${table}`).join(';'));
   const checkpoints = readFileSync(auditFiles(trail.folder).checkpoints, 'utf8');

@@ -1,4 +1,4 @@
-/** An audit trail for tests: a database of its own on either engine, a wall clock that is set by hand, and events made up. */
+/** An audit trail for tests: its own database on either engine, a wall clock set by hand, and made-up events. */
 import { generateKeyPairSync } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { Breaks } from '../audit/breaks.ts';
@@ -42,7 +42,7 @@ export interface TestTrail {
   readonly place: DatabasePlace;
   readonly database: Database;
   readonly clock: Clock & { setWall(ms: number): void };
-  /** Plain SQL past the query layer; the triggers hold. */
+  /** Plain SQL past the query layer; triggers apply. */
   run(statements: string): Promise<void>;
   /** The same, after dropping the triggers. */
   tamper(statements: string): Promise<void>;
@@ -130,7 +130,7 @@ const auditTables = [
 const triggers = (how: 'DISABLE' | 'ENABLE'): string =>
   auditTables.map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`).join(' ');
 
-/** Appends `count` events, each with details and told apart by them, all in one transaction. */
+/** Appends `count` events with distinct details, all in one transaction. */
 export async function fillTrail(
   trail: Pick<TestTrail, 'database' | 'clock'>,
   count: number,
@@ -140,7 +140,7 @@ export async function fillTrail(
   await trail.database.transaction((within) => appendToChain(within, log, testScope, entries, trail.clock.wallMs()));
 }
 
-/** An edit by somebody with write access to the database: the triggers can be dropped. */
+/** An edit by an attacker with write access to the database, who can drop the triggers. */
 export async function tamperAt(place: DatabasePlace, statements: string): Promise<void> {
   if (typeof place === 'string') tamper(place, (file) => file.exec(statements));
   else await runOn(place, `${triggers('DISABLE')} ${statements}; ${triggers('ENABLE')}`);
@@ -148,7 +148,7 @@ export async function tamperAt(place: DatabasePlace, statements: string): Promis
 
 /** The same, on a file. */
 export function tamper(file: string, work: (database: DatabaseSync) => void): void {
-  // A service that runs may hold the lock for a moment.
+  // A running service may hold the lock for a moment.
   const database = new DatabaseSync(file, { timeout: 5000 });
   // Dozens of statements, each of which would wait for the disk.
   database.exec('PRAGMA synchronous = OFF');
@@ -165,7 +165,7 @@ export function testAuditKey(): AuditKey {
 
 export const testOrigin = 'setpoint/test';
 
-/** Everything that signs checkpoints of a test trail; without witnesses unless some are given. */
+/** Everything needed to sign checkpoints of a test trail; without witnesses by default. */
 export function testSigner(
   trail: Pick<TestTrail, 'database' | 'clock' | 'folder'>,
   given: {

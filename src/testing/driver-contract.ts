@@ -1,6 +1,6 @@
 /**
  * The common behaviour of all drivers, run through the device layer: the contract of `devices/driver.ts` and of the command path
- * [points §4.1], [points §4.2], [points §4.3], [points §3]. Each driver's test calls it with a site of its own.
+ * [points §4.1], [points §4.2], [points §4.3], [points §3]. Each driver's test calls it with its own site.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -15,22 +15,22 @@ import type { CommandAnswer } from '../site/command-port.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { createSnapshot, usable } from '../site/snapshot.ts';
 
-/** A device for one test, and the site that has it: its first channel is the driver's. */
+/** A device for one test, and its site, whose first channel uses the driver. */
 export interface ContractDevice {
   readonly siteText: string;
-  /** Folders of series files and of the drivers' state. */
+  /** Folders of series files and of driver state. */
   readonly configDir: string;
   readonly dataDir: string;
   /** Index of an action point of `unit` kW that takes 12.5 and 20, with scale 0.5 and offset 10. */
   readonly action: number;
   /** Index of a point that has a value without any command; null when the channel has none. */
   readonly measurement: number | null;
-  /** The device's own value of the action point; null when it cannot be asked. */
+  /** The device's own value of the action point; null when it cannot be read. */
   held(): number | null;
   close(): Promise<void> | void;
 }
 
-/** A running device layer in this thread, with the far end of its shared memory. */
+/** A running device layer in this thread, with the other end of its shared memory. */
 export interface RunningDevices {
   readonly site: Site;
   readonly memory: PointMemory;
@@ -84,7 +84,7 @@ export function runDevices(
   };
 }
 
-/** Waits for time itself, where a test must show that something does not happen. */
+/** Waits in real time, where a test must show that something does not happen. */
 export function elapsed(ms: number): Promise<void> {
   return new Promise((resolve) => void systemClock.after(ms, resolve));
 }

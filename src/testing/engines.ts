@@ -1,4 +1,4 @@
-/** The two database engines for tests: each place is empty and of its own, a file in a folder or a schema of the run's server. */
+/** The two database engines for tests. Each database starts empty and is not shared: a file in a folder or a schema of the run's server. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ export async function testPlaces(engine: DatabaseEngine): Promise<TestPlaces> {
   };
 }
 
-/** A schema that nobody else uses, on a server that answers. */
+/** An unused schema on a server that answers. */
 export async function testSchema(more: Partial<StorageLimits> = {}): Promise<PostgresPlace> {
   const schema = `test_${newId().replaceAll('-', '')}`;
   const place = {
@@ -65,7 +65,7 @@ export async function testSchema(more: Partial<StorageLimits> = {}): Promise<Pos
   }
 }
 
-/** A statement by somebody with access to the server. */
+/** A statement sent directly to the server. */
 export async function runOn(place: PostgresPlace, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const server = connectPostgres(place, 'site');
   try {

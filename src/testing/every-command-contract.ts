@@ -1,6 +1,6 @@
 /**
  * The common order of every command without a route: decode → permission → confirmation → replay → window → the work, and a
- * record of each end [platform §6.1].
+ * record of each outcome [platform §6.1].
  */
 import { describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../audit/event.ts';
@@ -19,7 +19,7 @@ interface CommandResult {
   readonly enrollmentToken?: string;
 }
 
-/** A command over in-memory ports, ready to succeed with `input`. */
+/** A command over in-memory ports that succeeds with `input`. */
 export interface OpenCommand {
   readonly contract: ApplicationContract;
   readonly clock: SimulatedClock;
@@ -29,14 +29,14 @@ export interface OpenCommand {
   readonly input: object;
   /** Decodes, and is another request. */
   readonly otherInput: object;
-  /** Of the audit's resource for `input`. */
+  /** The audit resource of `input`. */
   readonly resourceId: string;
-  /** Calls of ports other than the record of a refusal. */
+  /** Calls of ports, except those that record a refusal. */
   portCalls(): readonly string[];
   breakReceipts(fault: PortFault | null): void;
   breakCommit(fault: PortFault | null): void;
   breakRefusals(fault: PortFault | null): void;
-  /** From now on calls stop between the lookup of their receipt and the lookup of their row, until they are released. */
+  /** From now on calls pause between looking up their receipt and looking up their row, until they are released. */
   hold(): Held;
   audit(): readonly { readonly scope: Scope; readonly entry: AuditEntry }[];
   events(): readonly unknown[];
@@ -235,7 +235,7 @@ function windowTests(open: () => Promise<OpenCommand>): void {
       issuedAt: at(clock, issuedMs),
       expiresAt: at(clock, expiresMs),
     });
-    // A confirmation cannot lie between a future issue and now, and it is checked first.
+    // A confirmation cannot be between a future issue time and now, and it is checked first.
     const wanted = contract.confirmation === 'always' && issuedMs > 0 ? 'confirmation-required' : code;
     expect(await run(context, input)).toEqual({ ok: false, code: wanted, retryable: false });
     expect(events()).toEqual([]);

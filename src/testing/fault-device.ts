@@ -1,4 +1,4 @@
-/** A Modbus gateway for tests, with units that can fail in every way: one manner each, changed while it runs. */
+/** A Modbus gateway for tests, with units that can fail in every way: one fault each, changed while it runs. */
 import { systemClock } from '../base/clock.ts';
 import type { FramingName } from '../devices/modbus/framing.ts';
 import { type DeviceRequest, type ModbusServer, serveModbus } from '../devices/modbus/modbus-server.ts';
@@ -6,7 +6,7 @@ import { createRegisterBank, type RegisterBank } from '../devices/modbus/registe
 
 export type Manner =
   | { readonly kind: 'well' }
-  /** Says nothing, ever. */
+  /** Never answers. */
   | { readonly kind: 'dead' }
   /** Answers everything with this exception code. */
   | { readonly kind: 'exception'; readonly code: number }
@@ -14,7 +14,7 @@ export type Manner =
   | { readonly kind: 'doubled' }
   /** Byte by byte. */
   | { readonly kind: 'split' }
-  /** Half of the answer, and no more. */
+  /** Half of the answer only. */
   | { readonly kind: 'half' }
   | { readonly kind: 'nonsense'; readonly bytes: Buffer };
 

@@ -7,14 +7,14 @@ export type PortFault =
   | { readonly kind: 'throw' }
   | { readonly kind: 'hang' }
   | { readonly kind: 'answer'; readonly value: unknown }
-  /** Goes on, with the call unchanged, when `until` resolves. */
+  /** Continues, with the call unchanged, when `until` resolves. */
   | { readonly kind: 'wait'; readonly until: Promise<unknown> };
 
 export interface FaultyPort<Port extends object> {
   readonly port: Port;
   /** Names of the methods called so far, in order. */
   readonly calls: readonly string[];
-  /** From now on; null mends it. */
+  /** Applies from now on; null removes the fault. */
   break(method: keyof Port & string, fault: PortFault | null): void;
 }
 
@@ -48,11 +48,11 @@ export function faultyPort<Port extends object>(target: Port): FaultyPort<Port> 
 export interface Held {
   /** Later calls pass. */
   forNewCalls(): void;
-  /** Those that were held continue. */
+  /** The held calls continue. */
   forAll(): void;
 }
 
-/** Makes `method` wait: first every call, then only those that were there before. */
+/** Makes `method` wait: every call, and after `forNewCalls` only the earlier ones. */
 export function holdMethod<Port extends object>(
   { break: breakMethod }: FaultyPort<Port>,
   method: keyof Port & string,
@@ -62,7 +62,7 @@ export function holdMethod<Port extends object>(
   return { forNewCalls: () => breakMethod(method, null), forAll: () => resolve(undefined) };
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs everything that is ready to run. */
 export async function settledPort(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await Promise.resolve();
 }

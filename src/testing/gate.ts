@@ -1,12 +1,12 @@
-/** A TCP gate before a server for tests: while it is shut, bytes are dropped silently, as by a cut cable. */
+/** A TCP gate before a server for tests: while it is closed, bytes are dropped silently, as by a cut cable. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Gate {
   /** From now on all bytes are dropped silently. */
   shut(): void;
-  /** New connections pass; those that lost bytes are broken. */
+  /** New connections pass; those that lost bytes are closed. */
   reopen(): void;
-  /** From now on what is answered to a request with this text in it is lost, and the connection with it. */
+  /** From now on the answer to a request that contains this text is lost, and the connection with it. */
   loseAnswersTo(text: string): void;
 }
 

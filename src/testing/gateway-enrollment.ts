@@ -1,4 +1,4 @@
-/** Gateway enrollment over in-memory ports that can be made to fail, with ids and random bytes that count. */
+/** Gateway enrollment over in-memory ports that can be made to fail, with counting ids and random bytes. */
 import { silentLog } from '../base/log.ts';
 import type { ApplicationContract } from '../platform/application-contract.ts';
 import { createConsumeClaim } from '../platform/gateway-enrollment/consume-claim.ts';
@@ -31,7 +31,7 @@ export interface OpenEnrollment {
   fresh(contract: ApplicationContract, overrides?: object): Record<string, unknown>;
   /** Registers `gatewayId`. */
   registered(): Promise<void>;
-  /** Registers it and issues a claim for an hour; answers the token. */
+  /** Registers it and issues a claim for an hour; returns the token. */
   issued(): Promise<string>;
   view(overrides?: object): Promise<unknown>;
   hold(): Held;

@@ -1,6 +1,6 @@
 /**
- * Stores of recorded history for tests, on either engine, and on hypertables where the run's server has them: each one is empty
- * and of its own.
+ * Stores of recorded history for tests, on either engine, and on hypertables where the run's server has them. Each store starts empty
+ * and is not shared.
  */
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,15 +26,15 @@ export interface TestHistory {
   /** For files, whatever the engine. */
   readonly folder: string;
   readonly historian: Historian;
-  /** A statement by somebody with access to the database. */
+  /** A statement sent directly to the database. */
   run(text: string): Promise<void>;
-  /** Nothing is stored any more. */
+  /** Deletes everything. */
   clear(): Promise<void>;
-  /** Whatever is there, so that two texts that are equal mean that nothing was written in between. */
+  /** A text of the stored content: two equal texts mean that nothing was written in between. */
   contents(): Promise<string>;
-  /** Another process writes until the answer is called. */
+  /** Another process writes until the returned function is called. */
   hold(): Promise<() => Promise<void>>;
-  /** It is not where it was, until the answer is called. */
+  /** The store is unreachable until the returned function is called. */
   moveAway(): Promise<() => Promise<void>>;
   remove(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function testHistory(engine: HistoryEngine, server: Partial<Storage
         await historian.append([]);
       },
       async contents() {
-        // The -shm file is the lock table of readers, not what is stored.
+        // The -shm file is the lock table of readers, not content.
         const files = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
         return files.map((name) => `${name} ${readFileSync(join(folder, name)).toString('base64')}`).join('\n');
       },
@@ -95,7 +95,7 @@ export async function testHistory(engine: HistoryEngine, server: Partial<Storage
     run,
     clear: () => run('TRUNCATE sample, rollup, series'),
     async contents() {
-      // A row that is written again, even as it was, is another version of it in another transaction.
+      // A row that is written again, even unchanged, is another version in another transaction.
       const tables = ['sample', 'rollup', 'series', 'data_format'].map((table) =>
         runOn(
           place,
@@ -125,7 +125,7 @@ export async function testHistory(engine: HistoryEngine, server: Partial<Storage
   };
 }
 
-/** One for all tests of a `describe`, each of which clears what it does not expect. */
+/** One store for all tests of a `describe`, each of which clears what it does not expect. */
 export function historyOn(engine: HistoryEngine, server: Partial<StorageLimits> = {}): () => TestHistory {
   let history: TestHistory | undefined;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 /**
- * Answers of a hostile processor, each made from a valid result, with the one named refusal that it must get. Texts that
- * a processor may have chosen hold `leakMark`, which no refusal may repeat.
+ * Answers of a hostile processor, each made from a valid result, with the refusal that it must get. Texts chosen by the processor
+ * contain `leakMark`, which no refusal may repeat.
  */
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
@@ -16,7 +16,7 @@ export interface HostileAnswer {
   readonly name: string;
   /** `outcome`, then check, path and rule of a rejection, or the reason of an unavailability. */
   readonly expected: string;
-  /** Never ends by itself: the caller's clock has to. */
+  /** Never ends by itself: the caller's deadline has to end it. */
   readonly endless?: boolean;
   behave(socket: Socket, result: ProducedResult): void;
 }
@@ -40,7 +40,7 @@ const replace = (path: string, value: unknown): PatchOperation => ({ op: 'replac
 const add = (path: string, value: unknown): PatchOperation => ({ op: 'add', path, value });
 const remove = (path: string): PatchOperation => ({ op: 'remove', path });
 
-/** Every member of every object, absent and null, and every object with one member more. */
+/** Every member of every object, absent and null, and every object with an additional member. */
 export function mutations(result: ProducedResult): HostileAnswer[] {
   const answers: HostileAnswer[] = [];
   const walk = (value: unknown, path: string): void => {
@@ -68,20 +68,20 @@ export function mutations(result: ProducedResult): HostileAnswer[] {
   return answers;
 }
 
-/** Absences beyond a missing member of the shape. */
+/** Omissions other than a missing member of the shape. */
 const absence: Readonly<Record<string, string>> = {
   '/schema': 'schema /schema version',
   '/status': 'shape /status value',
   '/artifact': 'artifact /artifact required',
 };
 
-/** Valid JSON that answers another question, another time or nothing that was asked. */
+/** Valid JSON that answers another question or another time, or that was never asked for. */
 export const untrueAnswers: readonly HostileAnswer[] = [
   ...hostileResults.map(({ name, expected, patch: operations }) => patch(name, expected, ...operations)),
   patch('a warning that is a text', 'shape /warnings/0', replace('/warnings', [leakMark])),
 ];
 
-/** Texts that are no JSON with one meaning. */
+/** Texts that are not unambiguous JSON. */
 export const unreadableAnswers: readonly HostileAnswer[] = [
   text('an empty body', 'rejected json  json', () => ''),
   text('half a body', 'rejected json  json', (json) => json.slice(0, json.length / 2)),
@@ -148,7 +148,7 @@ function errorBody(changes: object = {}): string {
 const error = (status: number, changes: object = {}): Buffer =>
   rawResponse(status, { 'content-type': media }, errorBody(changes));
 
-/** HTTP that is not the contract's, and errors that are not its envelope. */
+/** HTTP that violates the contract, and errors without its envelope. */
 export const untypedAnswers: readonly HostileAnswer[] = [
   ...[
     'application/json',
@@ -242,7 +242,7 @@ export const untypedAnswers: readonly HostileAnswer[] = [
   },
 ];
 
-/** Answers that never come to an end. */
+/** Answers that never end. */
 export const endlessAnswers: readonly HostileAnswer[] = [
   { name: 'a hang', expected: 'timeout', endless: true, behave: () => undefined },
   {
@@ -270,7 +270,7 @@ export const endlessAnswers: readonly HostileAnswer[] = [
 function drip(socket: Socket, result: ProducedResult): void {
   const body = JSON.stringify(result);
   socket.write(head(`content-type: ${media}\r\ncontent-length: ${body.length}`));
-  // A byte a turn of the event loop, and the last one never.
+  // One byte per turn of the event loop, and the last one never.
   for (const byte of body.slice(0, -1)) socket.write(byte);
 }
 

@@ -6,7 +6,7 @@ class Instance {
   }
 }
 
-/** Variants of a good value that no decoder may take, and that must not make it throw. */
+/** Variants of a good value that every decoder must refuse without throwing. */
 export function hostileVariants(good: object): readonly { readonly what: string; readonly value: unknown }[] {
   const [first = ''] = Object.keys(good);
   const firstValue: unknown = Object.entries(good)[0]?.[1];

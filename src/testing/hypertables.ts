@@ -1,9 +1,9 @@
-/** Recorded history on hypertables of TimescaleDB, as docs/formats/history.md has an operator make them. */
+/** Recorded history on hypertables of TimescaleDB, created as docs/formats/history.md tells an operator to. */
 import { readFileSync } from 'node:fs';
 import { connectPostgres } from '../storage/postgres.ts';
 import { storageLimits } from '../storage/server-limits.ts';
 
-/** Makes the extension in a server's database, before tests would at the same time; or says why it cannot be had. */
+/** Creates the extension in a server's database, before concurrent tests would; or returns why it is not available. */
 export async function lackingTimescale(url: string): Promise<string | null> {
   const server = connectPostgres({ url, limits: { ...storageLimits, postgres_schema: 'public' } }, 'site');
   try {
@@ -23,7 +23,7 @@ export async function lackingTimescale(url: string): Promise<string | null> {
   }
 }
 
-/** The statements of the page, for the tables of a schema of this name. */
+/** The statements of the page, for the tables of a schema with this name. */
 export function hypertablesIn(schema: string): string {
   const page = readFileSync(new URL('../../docs/formats/history.md', import.meta.url), 'utf8');
   const statements = /```sql\n(.*?create_hypertable.*?)```/s.exec(page)?.[1];

@@ -1,8 +1,8 @@
 /**
- * Whether a recorded history is linearizable (Wing and Gong's search with Lowe's memory of what was seen): whether each operation
+ * Whether a recorded history is linearizable (Wing and Gong's search with Lowe's memory of visited states): whether each operation
  * can have taken effect at one moment between its invocation and its return, so that all of them, in the order of those moments,
  * answer as a sequential model does. An operation that nobody got an answer to may have taken effect at any time after its
- * invocation, or never. Histories of independent objects are checked one by one: linearizability is local. Realises "no lost
+ * invocation, or never. Histories of independent objects are checked one by one: linearizability is local. Checks "no lost
  * update" of docs/guides/several-machines.md; `rule-model.ts` says what a rule is.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -10,14 +10,14 @@ import { isDeepStrictEqual } from 'node:util';
 export interface Operation<Input, Output> {
   readonly client: string;
   readonly input: Input;
-  /** Null: what it answered is not known. */
+  /** Null: its answer is not known. */
   readonly output: Output | null;
   readonly invokedMs: number;
-  /** Null: it never returned, and may not have happened. */
+  /** Null: it never returned, and may not have taken effect. */
   readonly returnedMs: number | null;
 }
 
-/** One object as it would be if operations came one at a time. States are plain data. */
+/** A sequential model of one object. States are plain data. */
 export interface Model<State, Input, Output> {
   readonly initial: State;
   apply(state: State, input: Input): { readonly state: State; readonly output: Output };
@@ -39,9 +39,9 @@ export type LinearizabilityVerdict<Input, Output> =
   | { readonly kind: 'undecided' };
 
 export interface SearchLimits {
-  /** Configurations (what has happened, and the state after it) that one search looks at before it gives up. */
+  /** Configurations (operations that have taken effect, and the state after them) that one search visits before it gives up. */
   readonly configurations_max: number;
-  /** Configurations for finding the smallest offending part; then the rest is reported unchanged. */
+  /** Configurations for finding the smallest failing part; beyond them the rest is reported unchanged. */
   readonly shrink_configurations_max: number;
 }
 
@@ -59,7 +59,7 @@ export function checkLinearizable<State, Input, Output>(
   return { kind: 'not-linearizable', offending, others: others.length, around: lastChanges(model, others, offending) };
 }
 
-/** The message of a failed test. */
+/** The failure message of a test. */
 export function explain<State, Input, Output>(
   model: Model<State, Input, Output>,
   verdict: LinearizabilityVerdict<Input, Output>,
@@ -75,7 +75,7 @@ export function explain<State, Input, Output>(
   return (around.length === 0 ? told : [...told, 'changes then and right before:', ...around.map(line)]).join('\n');
 }
 
-/** Changes reported with the offending part. */
+/** Changes reported with the failing part. */
 const aroundMax = 8;
 
 function lastChanges<State, Input, Output>(
@@ -135,7 +135,7 @@ function search<State, Input, Output>(
   return { kind: 'none', looked: seen.size };
 }
 
-/** The configurations one operation further: first those in which one takes effect that returned early. */
+/** The configurations one operation further; first that of the operation that returned earliest. */
 function nextOf<State, Input, Output>(
   model: Model<State, Input, Output>,
   returned: readonly Operation<Input, Output>[],
@@ -150,7 +150,7 @@ function nextOf<State, Input, Output>(
     const { state, output } = model.apply(at.state, operation.input);
     if (operation.output !== null && !isDeepStrictEqual(output, operation.output)) continue;
     const configuration = { ...taken(at, index), state, by: { from: at, operation } };
-    // Nothing is gained by letting it wait: it answers so now, and changes nothing for the others.
+    // No reason to defer it: its answer is correct now, and it changes nothing for the others.
     if (operation.output !== null && model.isQuiet(operation.input, operation.output)) return [configuration];
     next.push({ endMs: operation.returnedMs ?? Number.POSITIVE_INFINITY, configuration });
   }
@@ -217,7 +217,7 @@ function smallestPart<State, Input, Output>(
   };
   let part = shortestPrefix(history, fails);
   const known = (): Operation<Input, Output>[] => part.filter(({ output }) => output !== null);
-  // Long runs first: most answers have nothing to do with it.
+  // Long runs first: most answers are irrelevant.
   for (let size = Math.ceil(known().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (const run of chunks(known(), size)) {
       const forgotten = new Set(run);

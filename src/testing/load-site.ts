@@ -1,6 +1,6 @@
 /**
  * The load fixture of the contract as a running site: declarations, binding and routes commissioned against its
- * site.yaml, and its frames out of a real historian. Tests edit the texts before they are read.
+ * site.yaml, and its frames from a real historian. Tests edit the texts before they are read.
  */
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ export function commissionLoad(edits: LoadEdits = {}): Commissioning {
   return commission({ tasks: [task], bindings: [{ ...binding, path, dataDir: tmpdir() }], routes }, site);
 }
 
-/** The lines of a commissioning that must fail. */
+/** The errors of a commissioning that must fail. */
 export function commissionFaults(edits: LoadEdits): readonly string[] {
   const commissioned = commissionLoad(edits);
   if (commissioned.ok) throw new Error('the commissioning should have failed');
@@ -94,7 +94,7 @@ export function row(
   };
 }
 
-/** The raw values from which the fixture's frame comes: one a label, at the label itself. */
+/** The raw values that produce the fixture's frame: one per label, at the label itself. */
 export function fixtureRows(): HistoryRow[] {
   const times = ['11:15:00', '11:30:00', '11:45:00', '12:00:00'];
   const values: [HistoryRow['series'], number[]][] = [
@@ -114,7 +114,7 @@ export interface AssembleChanges {
   readonly signal?: AbortSignal;
 }
 
-/** The frame of the fixture's route out of what `history` holds. */
+/** The frame of the fixture's route, assembled from `history`. */
 export function assembleLoad(
   { historian }: Pick<TestHistory, 'historian'>,
   route: CommissionedRoute,

@@ -1,4 +1,4 @@
-/** Noise-free loads that follow the local clock: what a forecast makes of them across clock changes [data-processing §6.3]. */
+/** Noise-free loads that follow the local clock: how a forecast handles them across clock changes [data-processing §6.3]. */
 import { forecastSample } from '../forecaster/forecast.ts';
 import type { Sample } from '../forecaster/sample.ts';
 import { hourOfDay, localMs, weekdayOf } from '../site/local-time.ts';
@@ -6,7 +6,7 @@ import { hourOfDay, localMs, weekdayOf } from '../site/local-time.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** A profile of the local hour: a morning and an evening peak on working days, one hump on others. */
+/** A profile by local hour: a morning and an evening peak on working days, one hump on other days. */
 function profile(atMs: number, timeZone: string): number {
   const local = localMs(atMs, timeZone);
   const hour = hourOfDay(local);
@@ -27,7 +27,7 @@ function errorOf({ timeZone, cadenceMs, path }: LocalLoad, originMs: number): nu
   const startMs = originMs - (count - 1) * cadenceMs;
   const at = (cell: number): number => startMs + (cell - 0.5) * cadenceMs;
   const all = Array.from({ length: count + perDay }, (_, cell) => profile(at(cell), timeZone));
-  // A covariate that says nothing takes the regression path.
+  // A constant covariate selects the regression path.
   const covariate = { name: 'temperature', values: Float64Array.from(all, (_, cell) => 10 + ((cell * 7919) % 13)) };
   const sample: Sample = {
     startMs,

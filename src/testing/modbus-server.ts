@@ -1,7 +1,7 @@
 /**
  * A Modbus TCP device on loopback for tests: real sockets, registers to set and read, a log of every write with its
  * time. It can be stopped and started on the same port, fall silent while staying connected, be slow, refuse registers
- * that it does not have, and talk nonsense.
+ * that it does not have, and send nonsense.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import Modbus from 'jsmodbus';
@@ -25,23 +25,23 @@ export interface ModbusDevice {
   readonly reads: { readonly start: number; readonly count: number }[];
   /** Open connections. */
   connections(): number;
-  /** Connections ever made. */
+  /** Connections made so far. */
   accepted(): number;
-  /** Most requests that were ever open at once. */
+  /** The largest number of requests open at once. */
   openMaximum(): number;
   /** Closes the port and every connection. */
   stop(): Promise<void>;
   /** Listens again on the same port. */
   start(): Promise<void>;
-  /** Accepts and reads, but answers nothing, until told otherwise. */
+  /** Accepts and reads, but does not answer, until told otherwise. */
   silence(silent: boolean): void;
   /** Waits this long before each answer. */
   delay(ms: number): void;
-  /** Has no such registers: every read request that touches one is answered with the exception (default 2). */
+  /** Lacks these registers: every read request that touches one is answered with the exception (default 2). */
   lack(registers: readonly number[], exception?: number): void;
-  /** Answers every request with this exception code instead of carrying it out; null ends that. */
+  /** Answers every request with this exception code instead of executing it; null ends that. */
   refuse(exception: number | null): void;
-  /** Sends every answer so many times. */
+  /** Sends every answer this many times. */
   repeat(times: number): void;
   /** Answers with these bytes instead of its own. */
   babble(bytes: Buffer | null): void;
@@ -56,12 +56,12 @@ interface Manner {
   delayMs: number;
   lacking: ReadonlySet<number>;
   nonsense: Buffer | null;
-  /** With which exception a request that touches a lacking register is answered. */
+  /** The exception code for requests that touch a missing register. */
   lackingException: number;
-  /** With which exception every request is answered; null where they are carried out. */
+  /** The exception code for every request; null when requests are executed. */
   refusal: number | null;
   repeats: number;
-  /** The request being answered touches a register that is not there. */
+  /** The request being answered touches a missing register. */
   refusing: boolean;
   open: number;
   openMaximum: number;
@@ -176,14 +176,14 @@ function numberOf(body: object, name: string): number {
   return Number(Reflect.get(body, name));
 }
 
-/** Puts the device's manner between the server's answers and the socket. */
+/** Applies the device's fault between the server's answers and the socket. */
 function answerIn(socket: Socket, manner: Manner): void {
   const write = socket.write.bind(socket);
   const answer = (own: Buffer): boolean => {
     const exception = manner.refusal ?? (manner.refusing ? manner.lackingException : null);
     const bytes = manner.nonsense ?? (exception === null ? own : refusalOf(own, exception));
     manner.refusing = false;
-    // Silence swallows the answer; the connection stays open.
+    // The answer is dropped; the connection stays open.
     if (manner.silent) return true;
     const send = (): void => {
       manner.open--;
@@ -196,7 +196,7 @@ function answerIn(socket: Socket, manner: Manner): void {
   socket.write = answer;
 }
 
-/** The same header (transaction, protocol, length, unit), the function code marked, one byte of exception code. */
+/** The same header (transaction, protocol, length, unit), the function code with its error bit, one byte of exception code. */
 function refusalOf(answer: Buffer, exception: number): Buffer {
   const refusal = Buffer.from(answer.subarray(0, 9));
   refusal.writeUInt16BE(3, 4);

@@ -21,28 +21,28 @@ export interface MqttBroker {
   /** Messages of clients, not the broker's own. */
   readonly messages: BrokerMessage[];
   connections(): number;
-  /** Sends a message to subscribers as another device would; false when the broker is stopped, or stops before it took it. */
+  /** Sends a message to subscribers as another device would; false when the broker is stopped, or stops before it accepts it. */
   publish(topic: string, payload: string, retain?: boolean): Promise<boolean>;
   /** Closes the port and every connection; a restarted broker has forgotten its sessions. */
   stop(): Promise<void>;
   start(): Promise<void>;
   /** Sends these bytes on every connection, whatever they are. */
   babble(bytes: Buffer): void;
-  /** Takes what comes and answers nothing, until told otherwise. */
+  /** Reads everything and answers nothing, until told otherwise. */
   silence(silent: boolean): void;
 }
 
 export interface BrokerOptions {
   readonly user?: { readonly name: string; readonly password: string };
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Topics that nobody may subscribe to. */
+  /** Topics whose subscription is refused. */
   readonly forbidden?: readonly string[];
 }
 
 export async function startMqttBroker(options: BrokerOptions = {}): Promise<MqttBroker> {
   const messages: BrokerMessage[] = [];
   const sockets = new Set<Socket>();
-  /** Publications that the running broker has not taken yet. */
+  /** Publications that the running broker has not accepted yet. */
   const unsettled = new Set<() => void>();
   let silent = false;
   const port = await ownPort();
@@ -113,7 +113,7 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
   };
 }
 
-/** Swallows what the broker writes while it is silent; the connection stays open. */
+/** Drops what the broker writes while it is silent; the connection stays open. */
 function muteable(socket: Socket, silent: () => boolean): void {
   const write = socket.write.bind(socket);
   // Only the muted form differs; both forms of the call end in the socket's own.

@@ -1,6 +1,6 @@
 /**
- * Frame assembly as one would do it by hand, for comparison: quadratic, over all rows, sharing nothing with the real one
- * but the shapes of the wire. Rules are written out from the contract, not from the code.
+ * Frame assembly in the most obvious way, for comparison: quadratic, over all rows, sharing nothing with the real one
+ * except the shapes of the wire. It follows the text of the contract, not the code.
  */
 
 export interface NaiveRow {
@@ -18,7 +18,7 @@ export interface NaiveFeature {
   readonly minimum: number;
   readonly maximum: number;
   readonly outOfRange: 'reject' | 'missing';
-  /** In the order in which they were stored. */
+  /** In the order of storage. */
   readonly rows: readonly NaiveRow[];
 }
 
@@ -62,7 +62,7 @@ interface NaiveSeries {
   readonly watermarkMs: number | null;
   readonly issuedMs: number | null;
 }
-/** `rule segment feature first last`, in no order. */
+/** `rule segment feature first last`, unordered. */
 export type NaiveOutcome = { readonly frame: unknown } | { readonly broken: readonly string[] };
 
 const none: Cell = { value: null, quality: 'missing' };
@@ -112,7 +112,7 @@ function recorded(feature: NaiveFeature, labels: readonly number[], given: Naive
   }
   const ahead = window.filter((row) => row.eventMs - row.ingestedMs > given.skewMs).map((row) => row.eventMs);
   if (window.length > 0 && ahead.length / window.length > 0.001) say('clock_skew', place, labelsOf(ahead, labels));
-  // Of one instant the row ingested last, else stored last.
+  // Of rows with the same instant, the one ingested last, then the one stored last.
   const standing = instants.flatMap((instant) => {
     let newest: NaiveRow | undefined;
     for (const row of honest)

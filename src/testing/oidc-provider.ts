@@ -12,7 +12,7 @@ export interface TestProvider {
   person: { name: string; groups: readonly string[] };
   /** Ends every grant: the next refresh is refused. */
   revoke(): Promise<void>;
-  /** Goes through the pages of the provider as a browser would; answers where it sends the browser in the end. */
+  /** Follows the pages of the provider as a browser would; returns the address of the final redirect. */
   authorize(location: string): Promise<string>;
   stop(): Promise<void>;
   start(): Promise<void>;

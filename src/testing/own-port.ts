@@ -1,17 +1,17 @@
 /**
- * A port that nobody else takes until its server listens, or while it is being restarted. The kernel's own choice (port 0) suits a server
- * that keeps it; once closed, it may become the local port of any connection.
+ * A port that nobody else takes until its server listens, or while it restarts. The kernel's own choice (port 0) suits a server
+ * that keeps it open; once closed, it may become the local port of any connection.
  */
 
 import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
-/** All below what Linux (32768) and other systems (49152) give to connections. */
+/** All below the ephemeral ports of Linux (from 32768) and other systems (from 49152). */
 const firstPort = 20_000;
 const ports = 6_000;
 let next = randomInt(ports);
 
-/** Belongs to this process as long as it lives: it listens on the port's twin, `ports` above it, which no server uses. */
+/** Reserved by this process as long as it lives: it listens on the port's twin, `ports` above it, which no server uses. */
 export async function ownPort(): Promise<number> {
   for (let tried = 0; tried < ports; tried++) {
     const port = firstPort + next;
@@ -27,7 +27,7 @@ export async function ownPort(): Promise<number> {
   throw new Error(`none of ${ports} ports is free`);
 }
 
-/** Null when somebody else listens there. */
+/** Null when the port is in use. */
 function listenOn(port: number): Promise<Server | null> {
   const server = createServer();
   return new Promise((resolve) => {

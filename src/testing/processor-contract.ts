@@ -209,7 +209,7 @@ export function processorContract(
   });
 }
 
-/** Never answers; tells when it was asked and when its signal aborted. */
+/** Never answers; reports when it was called and when its signal aborted. */
 export function hangingServer() {
   const asked = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();

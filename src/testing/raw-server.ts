@@ -19,7 +19,7 @@ export async function rawServer(behave: (socket: Socket, request: RawRequest) =>
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // A client that has seen enough cuts the connection while bytes are on the way.
+    // A client that has seen enough closes the connection while bytes are on the way.
     socket.on('error', () => undefined);
     let text = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {

@@ -1,10 +1,10 @@
 /**
- * One rule as the service promises it [rules §1.1], [rules §2.3]: a document with a revision that every change raises by one. A
- * change may expect a revision and is refused when the rule has another; an id that was deleted is never used again.
+ * One rule as the service specifies it [rules §1.1], [rules §2.3]: a document with a revision that every change increments. A
+ * change may expect a revision and is refused when the rule has another; a deleted id is never used again.
  */
 import { checkLinearizable, explain, type Model, type Operation } from './linearizability.ts';
 
-/** The fields that clients change; `flow` stands for the flow document, by a number in it. */
+/** The fields that clients change; `flow` represents the flow document by a number in it. */
 export interface RuleFields {
   readonly name: string;
   readonly description: string | null;
@@ -66,7 +66,7 @@ function create(
   return { state: document, output: { status: 200, revision: 1 } };
 }
 
-/** An operation on a rule; null where nobody learned which rule it made. */
+/** An operation on a rule; null where no answer told which rule it created. */
 export type RecordedOperation = RuleOperation & { readonly ruleId: number | null };
 
 /**

@@ -1,8 +1,8 @@
-/** A clock that tests turn by hand: time passes only in `advance`, and wall time may jump away from monotonic time. */
+/** A clock that tests control: time passes only in `advance`, and wall time may jump relative to monotonic time. */
 import { type Clock, checkDelay, systemClock } from '../base/clock.ts';
 
 export interface SimulatedClock extends Clock {
-  /** Lets `ms` pass, running the timers that fall due, in order, each at its own moment. */
+  /** Lets `ms` pass, and runs the timers that fall due, in order, each at its own time. */
   advance(ms: number): void;
   /** Sets the wall clock forward or back without any time passing. */
   jumpWall(ms: number): void;
@@ -52,7 +52,7 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     soon(task) {
       add(monotonic, task);
     },
-    // Waits for other threads take real time: simulated time stops meanwhile.
+    // Waiting for other threads takes real time; simulated time stops meanwhile.
     onChange: systemClock.onChange,
     advance(ms) {
       const endMs = monotonic + ms;
@@ -70,7 +70,7 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
   };
 }
 
-/** Runs what is due at this moment, turn after turn, until `work` is done: for work that waits for a server as well as for this clock. */
+/** Runs what is due now, turn after turn, until `work` is done: for work that waits for a server as well as for this clock. */
 export async function turnUntil<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
   const turning = { done: false };
   const end = (): void => void (turning.done = true);

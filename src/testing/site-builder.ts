@@ -78,7 +78,7 @@ export function editorNode(id: string, type: string, config: NodeConfig = {}): R
   return { id, type, position: { x: 0, y: 0 }, data: { label: id, config } };
 }
 
-/** A flow document: start → `nodes` → end; the nodes wire themselves. */
+/** A flow document: start → `nodes` → end; each node brings its own wires. */
 export function flowDocument(first: string, nodes: readonly Record<string, unknown>[]): Record<string, unknown> {
   return {
     nodes: [editorNode('start', 'start', { wires: { default: [first] } }), ...nodes, editorNode('end', 'end')],

@@ -99,7 +99,7 @@ export function openPlanning(choices: PlanningChoices = {}) {
     planStackElsewhere: start(),
     context,
     run: (input: unknown = stackRequest, signal?: AbortSignal) => planStack(context(), input, signal),
-    /** The result when the engine answers with this. */
+    /** The result when the engine returns this. */
     answered(value: unknown) {
       engine.break('plan', { kind: 'answer', value });
       return planStack(context(), stackRequest);

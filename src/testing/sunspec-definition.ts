@@ -1,4 +1,4 @@
-/** A SunSpec model definition in the JSON format of the SunSpec Alliance, made up: curves with points, trips, modules, and every kind of scale. */
+/** A made-up SunSpec model definition (SunSpec Alliance JSON): curves with points, trips, modules, and every kind of scale. */
 
 type Definition = Readonly<Record<string, unknown>>;
 
@@ -55,7 +55,7 @@ export const curves = modelDefinition(
   ],
 );
 
-/** As many modules as fit in the length of the model. */
+/** As many modules as the length of the model allows. */
 export const modules = modelDefinition(
   64_902,
   [point('StrIdx', 'uint16', 1), point('V_SF', 'sunssf', 1)],

@@ -1,4 +1,4 @@
-/** A real gateway on loopback for tests: an audit that remembers, tokens that are the names of subjects. */
+/** A real gateway on loopback for tests: an audit log in memory, and tokens that are the names of subjects. */
 import { connect } from 'node:net';
 import type {
   BoundCapability,
@@ -24,9 +24,9 @@ export interface TestGateway {
   readonly base: string;
   readonly port: number;
   readonly entries: readonly AuditEntry[];
-  /** From now on, records for which it says so cannot be written. */
+  /** From now on, records that match cannot be written. */
   failAudit(fails: (entry: AuditEntry) => boolean): void;
-  /** From now on, records for which it says so are never done. */
+  /** From now on, writing a record that matches never ends. */
   stallAudit(stalls: (entry: AuditEntry) => boolean): void;
 }
 
@@ -114,7 +114,7 @@ export function testCapability(
   };
 }
 
-/** Sends `text` as it is and returns what came back by the time the connection was closed. */
+/** Sends `text` unchanged and returns what was received by the time the connection was closed. */
 export function sendRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

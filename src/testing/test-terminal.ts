@@ -15,7 +15,7 @@ export interface TestTerminal {
 export interface TerminalChoices {
   readonly isTerminal?: boolean;
   readonly colour?: boolean;
-  /** The person's answer to every question; null without one. */
+  /** The user's answer to every question; null without one. */
   readonly answer?: boolean | null;
 }
 

@@ -1,4 +1,4 @@
-/** Base64 as RFC 4648 has it, strictly: one text for the same bytes. Plain enough for a browser. */
+/** Strict Base64 (RFC 4648): one text for the same bytes. Runs in a browser. */
 
 const standard = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -8,7 +8,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Null for what is not base64, also where unused bits are set. */
+/** Null for invalid Base64, including unused bits that are set. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   if (!standard.test(text)) return null;
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -9,14 +9,14 @@ export interface TreeHead {
   readonly root: Uint8Array;
 }
 
-/** Bytes of an origin: what every reader of checkpoints takes. */
+/** Longest origin in bytes, which every reader of checkpoints accepts. */
 export const originBytesMax = 255;
 
 export function isOrigin(origin: string): boolean {
   return isKeyName(origin) && new TextEncoder().encode(origin).length <= originBytesMax;
 }
 
-/** A size or an index: decimal, no zeros before it. */
+/** A size or an index: decimal, without leading zeros. */
 export function parseWhole(text: string | undefined): number | null {
   if (text === undefined || !/^(0|[1-9][0-9]{0,15})$/.test(text)) return null;
   const value = Number(text);
@@ -27,7 +27,7 @@ export function checkpointText({ origin, size, root }: TreeHead): string {
   return `${origin}\n${size}\n${toBase64(root)}\n`;
 }
 
-/** Null for a text that is not a checkpoint. Lines behind the third (extensions) are passed over. */
+/** Null for a text that is not a checkpoint. Lines after the third (extensions) are ignored. */
 export function parseCheckpoint(text: string): TreeHead | null {
   const [origin = '', sizeText, rootText = '', ...rest] = text.split('\n');
   const size = parseWhole(sizeText);

@@ -1,4 +1,4 @@
-/** Cosignatures of witnesses (C2SP tlog-cosignature, version 1): a time, and that this head extends every head seen before. */
+/** Cosignatures of witnesses (C2SP tlog-cosignature, version 1): at this time, this head extended every head seen before. */
 import { joined } from './base64.ts';
 import type { Cryptography } from './hashing.ts';
 import { keyTypes, type SignedNote, signaturesBy, type Verifier } from './signed-note.ts';
@@ -16,7 +16,7 @@ export function cosignatureBytes(timeSeconds: number, signature: Uint8Array): Ui
   return joined(time, signature);
 }
 
-/** The time in a cosignature, in seconds since 1970, whether it holds or not; 0 where there is none. */
+/** The time in a cosignature, in seconds since 1970, whether the signature is valid or not; 0 where there is none. */
 export function cosignatureTime(signature: Uint8Array): number {
   if (signature.length <= timeBytes) return 0;
   const time = Number(new DataView(signature.buffer, signature.byteOffset).getBigUint64(0));

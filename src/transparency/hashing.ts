@@ -1,6 +1,6 @@
 /**
- * The hashes of an RFC 6962 tree (docs/formats/audit.md), and what a verifier needs of cryptography: given from outside, because a
- * browser and Node have it under different names.
+ * The hashes of an RFC 6962 tree (docs/formats/audit.md), and the cryptography of a verifier: injected, because the APIs of
+ * browsers and Node differ.
  */
 import { joined } from './base64.ts';
 

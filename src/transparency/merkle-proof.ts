@@ -32,7 +32,7 @@ export async function includes(
   return last === 0 && sameBytes(hash, tree.root);
 }
 
-/** Whether the tree `before` is a prefix of the tree `after`. The empty tree is one of every tree. */
+/** Whether the tree `before` is a prefix of the tree `after`. The empty tree is a prefix of every tree. */
 export async function extendsTree(
   before: { readonly size: number; readonly root: Uint8Array },
   after: { readonly size: number; readonly root: Uint8Array },
@@ -45,7 +45,7 @@ export async function extendsTree(
   let place = before.size - 1;
   let last = after.size - 1;
   while (isOdd(place)) [place, last] = [half(place), half(last)];
-  // A size that is a power of two is one complete subtree, and the proof leaves its root out.
+  // A size that is a power of two is one complete subtree, whose root the proof omits.
   const [first, ...others] = place === 0 ? [before.root, ...proof] : proof;
   if (first === undefined) return false;
   let old = first;

@@ -1,5 +1,5 @@
 /**
- * Proofs in a file (C2SP tlog-proof, version 1): the entry's place in a tree, the hashes up to its root, and the checkpoint of
+ * Proof files (C2SP tlog-proof, version 1): the entry's position in a tree, the hashes up to its root, and the checkpoint of
  * that tree. With the keys of the log and of its witnesses it can be verified without the log.
  */
 import { fromBase64, toBase64, toHex } from './base64.ts';
@@ -14,7 +14,7 @@ const header = 'c2sp.org/tlog-proof@v1';
 const hashesMax = 63;
 
 export interface ProofFile {
-  /** The subject of the entry: here the canonical text of an event. */
+  /** What the entry contains: here the canonical text of an event. */
   readonly extra: Uint8Array;
   readonly index: number;
   readonly proof: readonly Uint8Array[];
@@ -26,7 +26,7 @@ export function formatProofFile({ extra, index, proof, checkpoint }: ProofFile):
   return `${header}\nextra ${toBase64(extra)}\nindex ${index}\n${hashes}\n${formatNote(checkpoint)}`;
 }
 
-/** Null for what is not such a file. */
+/** Null for a text that is not such a file. */
 export function parseProofFile(text: string): ProofFile | null {
   const split = text.indexOf('\n\n');
   const [first, extraLine = '', indexLine = '', ...hashLines] = text.slice(0, Math.max(0, split)).split('\n');
@@ -39,7 +39,7 @@ export function parseProofFile(text: string): ProofFile | null {
   return { extra, index, proof, checkpoint };
 }
 
-/** A hash on a line of its own; null when it is none. */
+/** A hash on a line of its own, or null. */
 export function hashOf(line: string): Uint8Array | null {
   const bytes = fromBase64(line);
   return bytes?.length === hashBytes ? bytes : null;
@@ -47,9 +47,9 @@ export function hashOf(line: string): Uint8Array | null {
 
 export interface ProofQuestion {
   readonly log: Verifier;
-  /** Each must have cosigned. */
+  /** Required: each must have cosigned. */
   readonly witnesses: readonly Verifier[];
-  /** The hash that the writer was given, as lowercase hexadecimal. */
+  /** The hash that the writer was told, as lowercase hexadecimal. */
   readonly hash: string | null;
 }
 
@@ -68,7 +68,7 @@ export type ProofAnswer =
 
 const no = (reason: string): ProofAnswer => ({ holds: false, reason });
 
-/** Whether the file proves that its event is in the log, and what that event is. */
+/** Whether the file proves that its event is in the log, and the event. */
 export async function checkProof(
   file: string,
   question: ProofQuestion,

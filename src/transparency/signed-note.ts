@@ -1,17 +1,17 @@
 /**
- * Signed notes (C2SP signed-note): a text that ends with a newline, an empty line, and a line a signature with the name of its
- * key. A reader ignores signatures of keys that it does not know.
+ * Signed notes (C2SP signed-note): a text that ends with a newline, an empty line, and one line per signature with the name of
+ * its key. A reader ignores signatures of keys that it does not know.
  */
 import { fromBase64, joined, sameBytes, toBase64, toHex } from './base64.ts';
 import { type Cryptography, hashBytes } from './hashing.ts';
 
-/** The signed content by key type: 1 signs the note itself, 4 a cosignature of a witness. */
+/** What is signed, by key type: 1 signs the note itself, 4 a cosignature of a witness. */
 export const keyTypes = { log: 1, witness: 4 } as const;
 export type KeyType = (typeof keyTypes)[keyof typeof keyTypes];
 
 export interface NoteSignature {
   readonly name: string;
-  /** First four bytes that tell keys of one name apart. */
+  /** The first four bytes of a signature, which distinguish keys of the same name. */
   readonly keyId: Uint8Array;
   readonly signature: Uint8Array;
 }
@@ -41,7 +41,7 @@ export function isKeyName(name: string): boolean {
   return name !== '' && !/[\s+]|\p{Cc}/u.test(name);
 }
 
-/** Null for what is not a signed note. */
+/** Null for a text that is not a signed note. */
 export function parseNote(note: string): SignedNote | null {
   if (utf8.encode(note).length > noteLimits.textBytes || /[^\P{Cc}\n]/u.test(note)) return null;
   const split = note.lastIndexOf('\n\n');
@@ -83,7 +83,7 @@ export function formatVerifier({ name, type, keyId, publicKey }: Verifier): stri
   return `${name}+${toHex(keyId)}+${toBase64(joined(Uint8Array.of(type), publicKey))}`;
 }
 
-/** Null for what is not a vkey of one of our types, or whose id does not fit its key. */
+/** Null for a text that is not a vkey of a supported type, or whose id does not match its key. */
 export async function parseVerifier(
   vkey: string,
   cryptography: Pick<Cryptography, 'sha256'>,
@@ -103,7 +103,7 @@ export function signaturesBy(note: SignedNote, verifier: Verifier): NoteSignatur
   return note.signatures.filter(({ name, keyId }) => name === verifier.name && sameBytes(keyId, verifier.keyId));
 }
 
-/** Whether this key signed the note: each signature in its name must hold. */
+/** Whether this key signed the note: every signature in its name must be valid. */
 export async function isSignedBy(note: SignedNote, verifier: Verifier, cryptography: Cryptography): Promise<boolean> {
   const own = signaturesBy(note, verifier);
   if (verifier.type !== keyTypes.log || own.length !== 1) return false;

@@ -1,4 +1,4 @@
-/** Cryptography of the tree in Node: hashes, and keys that sign notes and cosignatures. */
+/** The tree's cryptography in Node: hashes, and keys that sign notes and cosignatures. */
 import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import { cosignatureBytes, cosignedBytes } from './cosignature.ts';
 import type { Cryptography } from './hashing.ts';
@@ -25,11 +25,11 @@ function rawPublicKey(key: KeyObject): Uint8Array {
 
 export interface NoteSigner {
   readonly verifier: Verifier;
-  /** The note with this signature as its only one. */
+  /** The note with only this signature. */
   sign(text: string): SignedNote;
 }
 
-/** Whether this raw Ed25519 key signed the note in the name of its origin; for readers that cannot wait. */
+/** Whether this raw Ed25519 key signed the note in the name of its origin. Synchronous. */
 export function noteIsSignedWith({ text, signatures }: SignedNote, origin: string, publicKey: Uint8Array): boolean {
   const named = Buffer.concat([Buffer.from(`${origin}\n`), Uint8Array.of(keyTypes.log), publicKey]);
   const keyId = hash('sha256', named, 'buffer').subarray(0, 4);

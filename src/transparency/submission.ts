@@ -4,7 +4,7 @@ import { parseCheckpoint, parseWhole, type TreeHead } from './checkpoint.ts';
 import { hashOf } from './proof-file.ts';
 import { formatNote, parseNote, type SignedNote } from './signed-note.ts';
 
-/** Media type of a 409: the size that the witness saw last. */
+/** Media type of a 409: the last size that the witness saw. */
 export const sizeMediaType = 'text/x.tlog.size';
 
 const proofLinesMax = 63;
@@ -20,7 +20,7 @@ export function formatSubmission({ old, proof, note }: Omit<Submission, 'head'>)
   return `old ${old}\n${proof.map((hash) => `${toBase64(hash)}\n`).join('')}\n${formatNote(note)}`;
 }
 
-/** Null for what is not such a request. */
+/** Null for a text that is not such a request. */
 export function parseSubmission(body: string): Submission | null {
   const split = body.indexOf('\n\n');
   if (split < 0) return null;

@@ -16,12 +16,12 @@ interface Tool {
   run(options: object): Promise<{ violations: Violation[] }>;
 }
 
-/** Selectors and passed results would take most of the time; the HTML of a place identifies it well enough. */
+/** Selectors and passed results would take most of the time; the HTML of an element identifies it well enough. */
 const options = { resultTypes: ['violations'], selectors: false };
 
-/** Violations that axe rates serious or critical, with the first places. */
+/** Violations that axe rates serious or critical, with the first elements. */
 export async function violations(page: Page): Promise<string[]> {
-  // As a script of the test, past the policy of the page.
+  // As a script of the test, which the page's content policy would refuse.
   await page.evaluate(axe);
   const found = await page.evaluate(async (given) => {
     const { axe: tool } = globalThis as unknown as { axe: Tool };

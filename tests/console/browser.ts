@@ -9,7 +9,7 @@ import { root, startTestService, type TestFolders, type TestService, testFolders
 
 const candidates = [
   process.env['CHROMIUM'],
-  // The same engine without a window, which takes less work.
+  // The same engine without a window, which uses less processor time.
   '/usr/lib/chromium/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -26,7 +26,7 @@ export async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
 
-/** Folders with a copy of the demo's site; without its rules, which tests bring in themselves. */
+/** Folders with a copy of the demo's site, without its rules: tests create those themselves. */
 export function demoFolders(): TestFolders {
   const folders = testFolders(readFileSync(join(demoFolder, 'site.yaml'), 'utf8'));
   cpSync(join(demoFolder, 'series'), join(folders.config, 'series'), { recursive: true });
@@ -82,7 +82,7 @@ export async function visit(
     height?: number;
     role?: 'Admin' | 'Engineer' | 'Viewer' | null;
     locale?: string;
-    /** The place of the console that is opened; null opens nothing. */
+    /** The console address to open; null opens nothing. */
     hash?: string | null;
   } = {},
 ): Promise<Visit> {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** How long the page is busy for one frame while somebody works with it. */
+/** How long the page is busy for one frame while a user works with it. */
 import type { Page } from 'playwright-core';
 
 /** Other work on the machine must not count: the best of several attempts does. */
@@ -11,12 +11,12 @@ export async function best(measure: () => Promise<number>): Promise<number> {
   return least;
 }
 
-/** The longest time that the page was busy for one frame during `work`, in milliseconds. */
+/** The longest time for which the page was busy for one frame during `work`, in milliseconds. */
 export async function frames(page: Page, work: () => Promise<void>): Promise<number> {
   await page.evaluate(() => {
     const seen = { longest: 0, stop: false };
     Object.assign(globalThis, { frameWatch: seen });
-    // From the begin of a frame to the task after its painting: what the page itself took of it.
+    // From the beginning of a frame to the task after its painting: the page's own share of it.
     const watch = (): void => {
       const begin = performance.now();
       const channel = new MessageChannel();

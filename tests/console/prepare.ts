@@ -1,4 +1,4 @@
-/** Before the console's tests: the console is built as `npm ci` builds it, and a missing Chromium is said. */
+/** Before the console's tests: builds the console as `npm ci` does, and reports a missing Chromium. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from '../e2e/running-service.ts';

@@ -1,17 +1,17 @@
 /// <reference lib="dom" />
-/** The steps of a person in the console, by mouse and by keyboard. */
+/** The steps of a user in the console, by mouse and by keyboard. */
 
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 
-/** Opens the page of a rule, whole: until then the list may be shown, which has buttons of the same names. */
+/** Opens the page of a rule completely: until then the list may be shown, whose buttons have the same names. */
 export async function openRule(page: Page, service: TestService, id: number | undefined, search = ''): Promise<void> {
   await page.goto(`${service.base}/#/rules/${id}${search}`);
   await page.getByTestId('rule-form').waitFor();
 }
 
-/** Drags from the middle of one place to another, as slowly as a hand does. */
+/** Drags from the middle of one element to another, as slowly as a hand does. */
 export async function drag(page: Page, from: Locator, to: { x: number; y: number } | Locator): Promise<void> {
   const start = await middle(from);
   const end = 'x' in to ? to : await middle(to);
@@ -38,13 +38,13 @@ export function inputOf(page: Page, nodeId: string): Locator {
   return page.locator(`.react-flow__handle.target[data-nodeid="${nodeId}"]`);
 }
 
-/** Opens a choice by its label and takes the option of this name. */
+/** Opens a select by its label and chooses the option of this name. */
 export async function choose(page: Page, label: string, option: string | RegExp, at = 0): Promise<void> {
   await page.getByLabel(label, { exact: true }).nth(at).click();
   await page.getByRole('option', { name: option }).first().click();
 }
 
-/** Presses Tab (or Shift-Tab) until what has the focus has this role and name. */
+/** Presses Tab (or Shift-Tab) until the focused element has this role and name. */
 export async function tabTo(
   page: Page,
   name: string | RegExp,
@@ -85,7 +85,7 @@ export async function saveWithWarnings(page: Page): Promise<void> {
   await confirm(page, 'Close');
 }
 
-/** Selects a node of the canvas. A click that meets a node while the page still moves would land beside it. */
+/** Selects a node of the canvas. A click at a node while the page still moves would miss it. */
 export async function selectNode(page: Page, id: string): Promise<void> {
   const node = page.locator(`[data-node="${id}"]`);
   const isSelected = async (): Promise<string | null> => {

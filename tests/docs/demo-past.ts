@@ -7,7 +7,7 @@ const file = 'history.sqlite';
 const fillDeadlineMs = 60_000;
 
 export interface DemoPast {
-  /** Puts it into the data directory of a service that has not run yet. */
+  /** Copies it into the data directory of a service that has not run yet. */
   copyTo(dataDir: string): void;
   remove(): void;
 }

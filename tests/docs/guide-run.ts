@@ -87,12 +87,12 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
 
 const startsDemo = ({ info, text }: Block): boolean => info[1] === 'service' && text.includes('npm start');
 
-/** Installing is what `.ci/run` does before any of this, and testing is what runs this. */
+/** `.ci/run` installs before any of this, and the tests are what runs this. */
 function withoutInstall(text: string): string {
   return text.replaceAll(/npm ci\s*(&&\s*|$)/gm, '').replaceAll(/^npm test$/gm, '');
 }
 
-/** Everything that the repository would publish now, with what an install adds: the packages, and the console as it is built. */
+/** Everything that the repository would publish now, and what an install adds: the packages, and the built console. */
 function publishedCopy(): string {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-guide-'));
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
@@ -142,13 +142,13 @@ interface Ran {
 }
 
 interface Shell {
-  /** Runs `text`; with `until`, again and again until it prints that or the deadline of the block is over. */
+  /** Runs `text`; with `until`, repeatedly until it prints that or the deadline of the block has passed. */
   run(text: string, until: string | null): Promise<Ran>;
   end(): void;
 }
 
 function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
-  // A group of its own: what a block leaves in the background ends with it.
+  // A process group: what a block leaves in the background ends with it.
   const shell = spawn('bash', ['--noprofile', '--norc'], {
     cwd: folder,
     env,
@@ -157,13 +157,13 @@ function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
   });
   let output = '';
   shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // One pipe for both: the end of a block must not overtake what it printed as an error.
+  // One pipe for both: the end of a block must not overtake its error output.
   shell.stdin.write('exec 2>&1\n');
   let blocks = 0;
   const once = async (text: string): Promise<Ran> => {
     output = '';
     const mark = `end-of-block-${++blocks}:`;
-    // Each line's failure counts, and the shell lives on with what the block exported.
+    // Each line's failure counts, and the shell keeps what the block exported.
     shell.stdin.write(
       `guide_status=0; trap 'guide_status=$?' ERR\nset -o pipefail\n${text}\necho\necho "${mark}$guide_status"\n`,
     );
@@ -203,7 +203,7 @@ async function startService(
   service.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await waitFor(async () => {
     if (service.exitCode !== null) fail(`the service ended with ${service.exitCode}:\n${output}`);
-    // The demo installs its rules while it answers already; then it prints a sign-in link.
+    // The demo installs its rules after it begins to answer; then it prints a sign-in link.
     if (text.includes('npm start') && !output.includes('/#code=')) return undefined;
     return (await fetch(`http://127.0.0.1:${port}/health`).catch(() => null))?.ok;
   }, startDeadlineMs).catch(() => fail(`the service does not answer:\n${output}`));

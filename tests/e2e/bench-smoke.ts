@@ -9,7 +9,7 @@ const benchFolder = join(root, 'bench');
 
 export const benches = readdirSync(benchFolder).filter((file) => file.endsWith('.ts') && file !== 'run.ts');
 
-/** The output; throws when it did not run to its end. */
+/** The output; throws when it failed. */
 export async function smoke(file: string, ...sizes: readonly string[]): Promise<string> {
   const args = ['--expose-gc', join(benchFolder, file), '--smoke', ...sizes];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...compiledOnce } });

@@ -1,6 +1,6 @@
 /**
- * Holds every answer of a running service against its own description: a status, a member or a type that the description does
- * not have fails the test that asked.
+ * Compares every answer of a running service with its own description: a status, a member or a type that the description lacks
+ * fails the test that made the request.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';

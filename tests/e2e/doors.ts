@@ -1,6 +1,6 @@
 /**
- * One operation through several doors [platform §7], [platform §8]: what each leaves in the stored rules and the audit trail,
- * without what no two runs share.
+ * One operation through several doors [platform §7], [platform §8]: its effect on the stored rules and the audit trail,
+ * without what differs in any two runs.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ export const changes = {
   templateUpdate: ruleTemplates.update,
 } as const;
 
-/** One change, said in the words of each door. */
+/** One change in the form that each door takes. */
 export interface Step {
   readonly operation: keyof typeof changes;
   readonly id?: number;
@@ -151,7 +151,7 @@ export function steps(of: TestFolders): readonly Step[] {
       body: { alarm_ids: ['override-active', 'audit-broken'] },
       command: ['alarms', 'acknowledge-many', '--ids', '["override-active","audit-broken"]'],
     },
-    // This one ends by itself.
+    // This one expires by itself.
     {
       operation: 'override',
       params: pump,
@@ -161,7 +161,7 @@ export function steps(of: TestFolders): readonly Step[] {
   ];
 }
 
-/** The plan of one rule that is new. */
+/** The plan with one new rule. */
 function applyStep(of: TestFolders): Step {
   const rules = [{ key: 'lamp', name: 'Lamp' }];
   const changes = [['lamp', 'create', null, null]];
@@ -175,7 +175,7 @@ function applyStep(of: TestFolders): Step {
   return { operation: 'apply', body: { rules, digest, reason }, command: ['apply', planFile, '--reason', reason] };
 }
 
-/** The steps of an operator: also in the console. */
+/** The steps of an operator, which the console offers too. */
 export function operatorSteps(): readonly Step[] {
   return [
     {
@@ -221,7 +221,7 @@ export const byHttp: Door = async (service, { operation, id, params = {}, body }
     path as string,
   );
   const answer = await service.request(method, place, {
-    // Where the header confirms alone, it does so here.
+    // Where the header alone confirms, it does so here.
     ...(changes[operation].confirmedIn === 'header' ? {} : { body: { ...body, confirmed: true } }),
     headers: { 'x-svc-confirmed': 'true' },
   });
@@ -286,7 +286,7 @@ export async function trace(
   afterThisTest(close);
   for (const step of stepsIn(of)) await door(service, await withOverride(service, step));
   await waitFor(async () => !(await service.read('/overrides')).text.includes('"kind":"override"'));
-  // An override that ends by itself is recorded once it has ended.
+  // An override that expires by itself is recorded once it has ended.
   if (stepsIn(of).at(-1)?.operation === 'override')
     await waitFor(async () => {
       const headers = { authorization: `Bearer ${await service.token('Admin')}` };

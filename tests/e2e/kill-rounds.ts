@@ -1,5 +1,5 @@
 /**
- * Kills the service at random moments while clients change rules, starts it again, and looks whether the audit trail tells
+ * Kills the service at random moments while clients change rules, starts it again, and checks that the audit trail contains
  * everything that happened [platform §3], [audit §6]: no change without its accepted event, no gap, no event left open, an
  * unbroken chain.
  */
@@ -23,7 +23,7 @@ import {
 const clients = 8;
 const killWithinMs = 400;
 const firstAnswerMs = 30_000;
-/** Checkpoints come often; a machine that is busy with other work is not a reason for a start to fail. */
+/** Checkpoints are frequent; a start must not fail because the machine is busy with other work. */
 const limits = `
 http: { mutations_per_minute: 1000000 }
 audit: { checkpoint_events: 25 }
@@ -50,7 +50,7 @@ export async function killRounds(
       running = await startTestService(folders);
       await loadUntilKilled(running, round, told);
       await checkTrail(join(folders.data, 'site.sqlite'), told);
-      // As the crash left it, before any start mends anything.
+      // As the crash left it, before any start repairs anything.
       expectVerified(folders);
       onRound(round + 1);
     }
@@ -79,7 +79,7 @@ async function loadUntilKilled(service: TestService, round: number, told: Told):
     if (sequence !== null) told.receipts.set(Number(sequence), answer.headers.get('x-svc-audit-hash') ?? '');
     return answer;
   };
-  /** Everything else that people change: revisions, an actuator, a parameter, tokens. */
+  /** Everything else that users change: revisions, an actuator, a parameter, tokens. */
   const others = async (id: number, turn: number): Promise<void> => {
     await change('POST', `/rules/${id}/restore`, { revision: 1 });
     await change('POST', '/points/1/action/1/override', { value: turn % 10, for_seconds: 60, reason: 'a kill' });
@@ -106,13 +106,13 @@ async function loadUntilKilled(service: TestService, round: number, told: Told):
       if ((await change('DELETE', `/rules/${id}`)).status === 200) told.deleted.add(id);
     }
   };
-  // A request that the kill cut off fails; only an answer counts.
+  // A request that the kill interrupted fails; only an answer counts.
   const load = Array.from({ length: clients }, (_, client) =>
     work(client).catch((error: unknown) => {
       if (!state.killed) throw error;
     }),
   );
-  // However busy the machine is, some kills hit when changes have been answered.
+  // However busy the machine is, some kills come when changes have been answered.
   const before = told.receipts.size;
   if (round % 2 === 0) await waitFor(() => (told.receipts.size > before ? true : undefined), firstAnswerMs);
   await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * killWithinMs));
@@ -138,7 +138,7 @@ function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
   return database.prepare(allEvents).all() as unknown as StoredEvent[];
 }
 
-/** No event is missing, and each receipt is of an event that is there. */
+/** No event is missing, and each receipt belongs to an existing event. */
 export async function checkReceipts(place: DatabasePlace, receipts: ReadonlyMap<number, string>): Promise<void> {
   const events = await eventsIn(place);
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
@@ -155,7 +155,7 @@ async function eventsIn(place: DatabasePlace): Promise<readonly StoredEvent[]> {
   }
 }
 
-/** Every change that is in the store, or was answered to a client, has its accepted event. */
+/** Every change that is stored, or was answered to a client, has its accepted event. */
 async function checkTrail(file: string, told: Told): Promise<void> {
   await checkReceipts(file, told.receipts);
   const database = new DatabaseSync(file);

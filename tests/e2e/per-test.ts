@@ -1,4 +1,4 @@
-/** Everything that a test makes ends with it, the newest first: folders, services, and further clean-up. */
+/** Everything that a test creates ends with it, the newest first: folders, services, and other clean-up. */
 import { onTestFinished } from 'vitest';
 import type { DatabaseEngine } from '../../src/testing/engines.ts';
 import { startTestService, type TestFolders, type TestService, testFolders, virtualSite } from './running-service.ts';

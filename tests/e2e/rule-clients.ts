@@ -1,6 +1,6 @@
 /**
- * Clients that change and read a few rules on all machines at once, as a seed says, and write down what they asked, when, and
- * what they were told (docs/guides/several-machines.md: no lost update).
+ * Clients that change and read a few rules on all machines at once, as a seed determines, and record their requests, the times, and
+ * the answers (docs/guides/several-machines.md: no lost update).
  */
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -39,11 +39,11 @@ interface Shelf {
 
 export interface Load {
   readonly calls: readonly RecordedCall[];
-  /** Resolves when so many more calls have ended; rejects as soon as a client has seen what may not be. */
+  /** Resolves when this many more calls have ended; rejects as soon as a client has seen an impossible answer. */
   more(count: number, deadlineMs: number): Promise<void>;
-  /** From now on no client begins a call; when all have ended, every rule is read once more on every machine. */
+  /** From now on no client begins a call; when all calls have ended, every rule is read once more on every machine. */
   finish(): Promise<readonly RecordedCall[]>;
-  /** The same without a look back, whatever the clients have seen. */
+  /** The same without that last read, whatever the clients have seen. */
   stop(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ const api = '/api/v1/automation/api';
 const thinkMsMax = 12;
 const tenants = ['tenant-a', 'tenant-b'];
 
-/** Makes the rules and starts the clients. */
+/** Creates the rules and starts the clients. */
 export async function startClients(
   machines: readonly Machine[],
   plan: { readonly seed: number; readonly rules: number; readonly clientsEach: number },
@@ -98,7 +98,7 @@ export async function startClients(
     async finish() {
       state.finished = true;
       await ended;
-      // The rules in the end, as every machine lists them.
+      // The rules at the end, as every machine lists them.
       const rules = [...new Set(calls.flatMap(({ ruleId }) => (ruleId === null ? [] : [ruleId])))];
       for (const machine of machines) {
         const reader = createClient(machine, `${machine.name}/last`, book);
@@ -121,7 +121,7 @@ function choose(
   text: string,
 ): { readonly ruleId: number; readonly input: RuleInput } {
   const odd = random.below(100);
-  // Seldom one that was deleted, or the next one before it is there.
+  // Rarely one that was deleted, or the next one before it exists.
   const ruleId =
     odd < 4 && shelf.gone.length > 0
       ? (shelf.gone[random.below(shelf.gone.length)] ?? 0)
@@ -138,7 +138,7 @@ function choose(
   return { ruleId, input: { kind: 'delete', expected } };
 }
 
-/** One field or two, with values that nobody else writes at that time. */
+/** One field or two, with values that no other client writes at that time. */
 function changesOf(random: SeededStream, text: string): Extract<RuleInput, { kind: 'update' }>['changes'] {
   const number = random.below(1_000_000);
   const fields = [
@@ -172,7 +172,7 @@ async function learn(
 
 type Client = (input: RuleInput, ruleId: number | null) => Promise<Answer>;
 
-/** Asks, and writes down; waits while the machine does not run. */
+/** Sends a request and records it; waits while the machine does not run. */
 function createClient(machine: Machine, name: string, { calls, beganMs }: Book): Client {
   const nowMs = (): number => systemClock.monotonicMs() - beganMs;
   return async (input, ruleId) => {
@@ -205,7 +205,7 @@ async function ask(
   try {
     return answerOf(input, ruleId, await send(service, input, ruleId, correlationId));
   } catch (error) {
-    // The process ended, or the connection did; whether it was done is not known. Anything else is trouble.
+    // The process or the connection ended; whether the change was made is not known. Any other error is a failure.
     if (!(error instanceof TypeError)) throw error;
     return { ruleId, output: null, isRecorded: false };
   }
@@ -240,7 +240,7 @@ function send(service: TestService, input: RuleInput, ruleId: number | null, cor
 
 function answerOf(input: RuleInput, ruleId: number | null, reply: Reply): Answer {
   const isRecorded = reply.headers.get('x-svc-audit') === 'recorded';
-  // Not now: it may have been done all the same.
+  // Unavailable now: the change may have been made all the same.
   if (reply.status === 503) return { ruleId, output: null, isRecorded: false };
   if (reply.status === 404) return { ruleId, output: { status: 404 }, isRecorded };
   if (reply.status === 409) {
@@ -264,7 +264,7 @@ function answerOf(input: RuleInput, ruleId: number | null, reply: Reply): Answer
 function documentOf(data: Json): ModelDocument {
   const { name, description, priority, cooldown_ms, enabled, revision, flow_json, nodes_json } = data;
   const [flow, topology] = [flow_json, nodes_json].map(numberIn);
-  // Both columns come from one flow, always.
+  // Both columns must come from one flow.
   if (flow !== topology) throw new Error(`the flow of rule ${String(data['id'])} is of two revisions`);
   return {
     name: String(name),

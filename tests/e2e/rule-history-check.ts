@@ -1,5 +1,5 @@
 /**
- * Whether what clients were told on several machines can have happened one after the other, and whether the audit tells the
+ * Whether the answers that clients got on several machines have a sequential order, and whether the audit agrees
  * same [platform §3], [audit §3]: every call has its two records, no sequence has a gap, the chains verify.
  */
 import { expect } from 'vitest';
@@ -34,12 +34,12 @@ function checkTrail(call: RecordedCall, { accepted, ended }: Trail): void {
     return;
   }
   expect(accepted, told).toBe(1);
-  // An answer may come without its terminal record, and then says so; the record is made up for later.
+  // An answer may come without its terminal record, and says so; the record is added later.
   if (isRecorded) expect(ended, told).toEqual([output.status === 200 ? 'succeeded' : 'failed']);
 }
 
 /**
- * The effect of calls without an answer, as far as the audit has it: without an accepted record, or with a failed end, nothing
+ * The effect of calls without an answer, as far as the audit tells: without an accepted record, or with a failed end, nothing
  * was changed; with a successful end it was, before now. Only a call without an end may have had its effect or not.
  */
 function witnessed(call: RecordedCall, { accepted, ended }: Trail): readonly RecordedCall[] {

@@ -10,7 +10,7 @@ interface ForecasterReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // Answers are looked at by assertions, which do not need their exact type.
+  // Assertions inspect the answers, and do not need their exact type.
   readonly body: Json;
 }
 

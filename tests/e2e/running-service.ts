@@ -10,7 +10,7 @@ import { type AnswerCheck, createAnswerCheck, type Described } from './described
 
 export const root = join(import.meta.dirname, '..', '..');
 
-/** Made by `tests/setup/program.ts`. */
+/** Built by `tests/setup/program.ts`. */
 export const builtProgram = join(root, 'node_modules', '.cache', 'program');
 
 /** The file of a program by its name below `src/bin/`, as built; a path is another one. */
@@ -18,7 +18,7 @@ export function programFile(name: string): string {
   return isAbsolute(name) ? name : join(builtProgram, 'dist', 'bin', `${name}.js`);
 }
 
-/** Modules are compiled once for all the processes that the tests start: half of a start is that. */
+/** Modules are compiled once for all the processes that the tests start, which saves half of each start. */
 export const compiledOnce = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') };
 
 export interface TestFolders {
@@ -59,10 +59,10 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // Answers are looked at by assertions, which do not need their exact type.
+  // Assertions inspect the answers, and do not need their exact type.
   readonly body: Json;
 }
-/** A parsed answer whose members may be asked for without knowing them. */
+/** A parsed answer whose members may be read without knowing them. */
 export interface Json {
   readonly [name: string]: Json;
 }
@@ -70,7 +70,7 @@ export interface Json {
 interface RequestOptions {
   readonly token?: string | null;
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -187,7 +187,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** Asks again until there is an answer or the deadline passes. */
+/** Tries again until there is an answer or the deadline passes. */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   deadlineMs = 10_000,
@@ -245,7 +245,7 @@ export function editorFlow(when = 'x > 10', value: number | string = 5): Record<
   };
 }
 
-/** Writes 20 to measurement 1:1: what makes the other flows act. */
+/** Writes 20 to measurement 1:1, which makes the other flows act. */
 export function feedFlow(value: number | string = 20): Record<string, unknown> {
   const at = { x: 0, y: 0 };
   const write = { writes: [{ instance: 1, point_type: 'measurement', point: 1, value }], wires: { default: ['end'] } };

@@ -1,4 +1,4 @@
-/** Processes that share one site over one PostgreSQL server, each with a Modbus device of its own that tells what it commands. */
+/** Processes that share one site over one PostgreSQL server, each with a Modbus device that records its commands. */
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -22,7 +22,7 @@ instances:
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: inverter, address: { table: holding, register: ${setpointRegister}, type: float32 } }
 `;
 
-/** One machine: what it is started with, and what runs there now. */
+/** One machine: how it is started, and what runs there now. */
 export interface Machine {
   readonly name: string;
   readonly folders: TestFolders;
@@ -37,7 +37,7 @@ export interface Machine {
 export interface Cluster {
   readonly postgres: TestPostgres;
   readonly machines: readonly Machine[];
-  /** The leader now, as its log says. */
+  /** The current leader, according to its log. */
   leader(deadlineMs?: number): Promise<Machine>;
   close(): Promise<void>;
 }
@@ -110,7 +110,7 @@ export async function startCluster(names: readonly string[], options: ClusterOpt
   };
 }
 
-/** Whether the last thing that its log tells of control is that it has it. */
+/** Whether the last control line of its log says that it controls. */
 export function controls({ service }: Machine): boolean {
   if (service === null || service.process.exitCode !== null || service.process.signalCode !== null) return false;
   const logs = service.logs();
@@ -131,7 +131,7 @@ export function setpointWrites({ device }: Pick<Machine, 'device'>): number[] {
 /** The fault of the leader. */
 export type Way = 'kill' | 'stop' | 'cut';
 
-/** The waits of a takeover, in the order of the log: the time of each, from the end of the old one's control on. */
+/** The steps of a takeover, in the order of the log: the time of each, from the end of the old leader's control. */
 const steps = [
   ['seen', 'is next in line to control'],
   ['connected', 'channel online'],
@@ -141,7 +141,7 @@ const steps = [
 type Step = (typeof steps)[number][0] | 'command';
 type TimeLine = Readonly<Record<Step, number>>;
 
-/** Milliseconds from `sinceMs`, a wall time, to the first line of each step. */
+/** Milliseconds from `sinceMs`, in wall time, to the first line of each step. */
 function timeLine(logs: string, sinceMs: number): Readonly<Record<Exclude<Step, 'command'>, number>> {
   const lines = logs.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as object] : []));
   const when = (text: string): number => {
@@ -165,13 +165,13 @@ function inWords(way: Way, lines: readonly TimeLine[]): string {
 
 interface TakeOver {
   readonly line: TimeLine;
-  /** Commands of the old one after the new one had begun. */
+  /** Commands of the old leader after the new one had begun. */
   readonly late: number;
-  /** Control went back meanwhile: on a machine too busy to renew a lease in time. Then `late` says nothing. */
+  /** Control went back meanwhile, on a machine too busy to renew a lease in time. Then `late` means nothing. */
   readonly wentBack: boolean;
 }
 
-/** Ends the leader's control and waits for the other one's, by what reaches the devices; then all is as before. */
+/** Ends the leader's control and waits for the other one's, as seen by the devices; then restores everything. */
 async function takeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
   try {
     return await tryTakeOver(cluster, way);
@@ -216,7 +216,7 @@ function lastOfLease({ name, service }: Machine): string {
     .join('\n')}`;
 }
 
-/** The leader, and the one that is ready to. */
+/** The leader, and the one that is ready to take over. */
 export async function pairOf(cluster: Cluster): Promise<{ readonly old: Machine; readonly next: Machine }> {
   return waitFor(() => {
     const old = cluster.machines.find(controls);

@@ -1,6 +1,6 @@
 /**
  * For `--import`: adds a line with the path to the file `SYNC_LOG` whenever the program syncs a file. While the file `SYNC_REFUSED` exists,
- * the path that it holds is refused.
+ * the path in it is refused.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

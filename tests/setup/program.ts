@@ -1,16 +1,16 @@
-/** Builds the program that the tests start: what a site runs, and it starts in half the time of the sources. */
+/** Builds the program that the tests start: it is what a site runs, and it starts in half the time of the sources. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtProgram, root } from '../e2e/running-service.ts';
 
 export function setup(): void {
-  // Of a run that was interrupted.
+  // From an interrupted run.
   endPrograms();
   execFileSync(process.execPath, [join(root, 'setup', 'build.ts'), builtProgram], { cwd: root, stdio: 'pipe' });
 }
 
-/** A service that its test did not stop slows down all that follow, and what the machine does next. */
+/** A service that its test did not stop slows down all later tests, and later work on the machine. */
 export function teardown(): void {
   const left = endPrograms();
   if (left.length > 0) throw new Error(`tests left programs running:\n${left.join('\n')}`);
@@ -26,7 +26,7 @@ function endPrograms(): string[] {
   return running.filter(({ pid }) => ended(pid)).map(({ command }) => command);
 }
 
-/** False for one that has ended by now. */
+/** False for one that has already ended. */
 function ended(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');

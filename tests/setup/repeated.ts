@@ -1,4 +1,4 @@
-/** Says why a test had to be repeated: what passes at its second try shows something too. */
+/** Reports why a test had to be repeated: one that passes at its second attempt shows something too. */
 import type { Reporter, TestCase } from 'vitest/node';
 
 export const repeatedTests: Reporter = {

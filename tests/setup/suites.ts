@@ -1,5 +1,5 @@
 /**
- * Splits the suites beside the code: `unit` is quick enough to run before every commit; `integration` has those that open a database,
+ * Splits the suites beside the code: `unit` is fast enough to run before every commit; `integration` has those that open a database,
  * use one of the servers of `src/testing/`, or start programs.
  */
 import { globSync, readFileSync } from 'node:fs';

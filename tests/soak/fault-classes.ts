@@ -1,6 +1,6 @@
 /**
- * Single ordinary faults of each kind, for the fault matrix: each begins, lasts for a while, and ends. Faults of the second device
- * and of clients must not be felt by control at all; others may make it pause for as long as they say.
+ * Single ordinary faults of each kind, for the fault matrix: each begins, lasts for some time, and ends. Faults of the second device
+ * and of clients must not affect control at all; others may interrupt it for as long as their limits say.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -13,17 +13,17 @@ import { again, anyService, type FaultSite, pointFlow, type SiteMachine } from '
 export interface FaultClass {
   readonly name: string;
   readonly where: 'one machine' | 'three machines' | 'both';
-  /** How long commands may stay away, in milliseconds, from the fault's begin until it is over. */
+  /** How long commands may be absent, in milliseconds, from the beginning of the fault until it is over. */
   readonly pauseMs: number;
-  /** Which runs no commit may have taken: those right before the fault, or those during it too. */
+  /** Which runs may be lost before they are committed: those right before the fault, or also those during it. */
   readonly unstored?: 'before' | 'during';
   /** Takeovers that it may cause. */
   readonly takeovers: number;
-  /** Returns what ends the fault; null where it has ended by itself. */
+  /** Returns the function that ends the fault; null when it has ended by itself. */
   begin(site: FaultSite, seed: number): Promise<(() => Promise<void>) | null>;
 }
 
-/** Ten commands in a row, on a machine that does other work too. */
+/** Ten commands in a row, on a machine with other work. */
 const hardly = 1500;
 const takeover = 8000;
 /** `timeout_ms` of the site's channels is 300. */
@@ -71,7 +71,7 @@ function ofCommandedDevice(
   };
 }
 
-/** Done again and again to a service that answers, until it ends. */
+/** Repeated against a service that answers, until it ends. */
 function ofClients(name: string, act: (service: TestService, count: number) => Promise<unknown>): FaultClass {
   return {
     name,
@@ -143,7 +143,7 @@ function silentConnections(service: TestService, count: number): Socket[] {
   });
 }
 
-/** Ends the leader with this signal, and brings it back. */
+/** Sends this signal to the leader, and restarts it. */
 function ofProcess(
   name: string,
   where: FaultClass['where'],
@@ -316,13 +316,13 @@ export const faultClasses: readonly FaultClass[] = [
       await postgres?.kill();
       return async () => postgres?.start();
     }),
-    // Without a database nobody may control, from the end of the lease on.
+    // Without a database nobody may control after the end of the lease.
     pauseMs: 20_000,
     unstored: 'during',
   },
 ];
 
-/** For how long a fault lasts. */
+/** How long a fault lasts. */
 export const faultMs = 4000;
 
 export function nowMs(): number {

@@ -1,6 +1,6 @@
 /**
  * A site under load for the fault matrix: on one machine with its files, or on three that share a database. Each machine has a
- * device that a rule commands every 100 ms, and a second one beside it. `violations` looks at it from outside afterwards.
+ * device that a rule commands every 100 ms, and a second one beside it. `violations` checks it from outside afterwards.
  */
 
 import type { Gate } from '../../src/testing/gate.ts';
@@ -21,7 +21,7 @@ import { setpointWrites, startCluster } from '../e2e/several-machines.ts';
 
 export interface SiteMachine {
   readonly folders: TestFolders;
-  /** The one that is commanded. */
+  /** The commanded one. */
   readonly device: ModbusDevice;
   readonly other: ModbusDevice;
   service: TestService | null;
@@ -39,7 +39,7 @@ export interface FaultSite {
    * next machine in control did not see [rules §6.3].
    */
   readonly unstored: { readonly fromMs: number; readonly toMs: number }[];
-  /** The machine whose device was commanded last. */
+  /** The machine whose device received the last command. */
   leader(): SiteMachine;
   close(): Promise<void>;
 }
@@ -149,7 +149,7 @@ async function chargedDevice(): Promise<ModbusDevice> {
 export interface SiteRules {
   /** Commands the setpoint every 100 ms. */
   readonly commanding: number;
-  /** Acts every 100 ms, were it not for its cooldown. */
+  /** Would act every 100 ms, without its cooldown. */
   readonly cooled: number;
 }
 
@@ -178,7 +178,7 @@ export function pointFlow(instance: number, point_type: 'action' | 'measurement'
   return flow;
 }
 
-/** Does it again and again until what is returned is called. */
+/** Repeats it until the returned function is called. */
 export function again(work: (count: number) => Promise<unknown>): () => Promise<void> {
   const state = { running: true };
   const loop = (async () => {
@@ -190,7 +190,7 @@ export function again(work: (count: number) => Promise<unknown>): () => Promise<
   };
 }
 
-/** An engineer who edits a rule again and again, through any machine that answers, and remembers what was acknowledged. */
+/** An engineer who edits a rule repeatedly, through any machine that answers, and remembers the acknowledged changes. */
 export function editAgainAndAgain(site: FaultSite, ruleId: number) {
   let [acknowledged, refused] = [0, 0];
   const faults: string[] = [];
@@ -203,7 +203,7 @@ export function editAgainAndAgain(site: FaultSite, ruleId: number) {
     else faults.push(`a change was answered ${reply.status} ${reply.text.slice(0, 200)}`);
   };
   const stop = again(async (count) => {
-    // A connection that ends with its process tells nothing of the change.
+    // A connection that ends with its process says nothing about the change.
     await edit(count).catch((error: unknown) => {
       if (String(error).includes('otherwise than described')) faults.push(String(error));
     });
@@ -224,7 +224,7 @@ export function longestPause(site: FaultSite, fromMs: number, toMs: number): num
   return Math.max(...all.map((at, index) => at - (all[index - 1] ?? at)));
 }
 
-/** Whether two machines commanded by turns: one continued after the other had begun, more often than control was taken over. */
+/** Whether two machines commanded in turns: one continued after the other had begun, more often than control was taken over. */
 export function turnsOfControl(site: FaultSite, fromMs: number): number {
   const writes = site.machines
     .flatMap((machine, index) => setpointWrites(machine).map((atMs) => ({ atMs, index })))
@@ -233,7 +233,7 @@ export function turnsOfControl(site: FaultSite, fromMs: number): number {
   return writes.filter(({ index }, at) => at > 0 && writes[at - 1]?.index !== index).length;
 }
 
-/** A machine that answers, whichever. */
+/** Any machine that answers. */
 export async function anyService(site: FaultSite): Promise<TestService> {
   return waitFor(async () => {
     for (const { service } of site.machines) {
@@ -244,7 +244,7 @@ export async function anyService(site: FaultSite): Promise<TestService> {
   }, 60_000);
 }
 
-/** The invariants of any site at any time, as far as they show from outside. */
+/** The invariants of any site at any time, as far as they can be seen from outside. */
 export async function violations(site: FaultSite, { commanding, cooled }: SiteRules, revision: number) {
   const found: string[] = [];
   const service = await anyService(site);
@@ -273,7 +273,7 @@ export async function violations(site: FaultSite, { commanding, cooled }: SiteRu
   return found;
 }
 
-/** Whether the audit chain holds, as the command says. */
+/** The faults that `audit verify` reports. */
 export function chainFaults(site: FaultSite): string[] {
   const [machine] = site.machines;
   if (machine === undefined) return [];

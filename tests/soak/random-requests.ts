@@ -1,4 +1,4 @@
-/** Requests made up from the description of the API, the same for a seed: mostly near what it asks for, sometimes far from it. */
+/** Random requests from the description of the API, the same for a seed: mostly close to what it requires, sometimes far from it. */
 import type { Random } from '../../src/testing/world/random.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -28,13 +28,13 @@ export interface RandomRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** They end the session that asks, or never end themselves. */
+/** They end the session that sends them, or never end. */
 const leftOut = /^(post|delete) \/session|\/stream$/;
-/** Texts of a URL are cut here: longer ones are refused before any operation sees them. */
+/** Texts in a URL are cut here: longer ones are refused before any operation sees them. */
 const urlTextMax = 800;
 const depthMax = 8;
 
-/** Values that were no one's intention. */
+/** Unintended values. */
 const strange: readonly unknown[] = [
   null,
   true,
@@ -117,7 +117,7 @@ export class RandomRequests {
     return query.size === 0 ? path : `${path}?${query}`;
   }
 
-  /** What is there, more often than not. */
+  /** Existing things, more often than not. */
   #place(name: string, schema: Schema): string {
     if (this.#random.chance(0.25)) return urlText(this.#value(schema));
     if (name === 'point_type') return this.#random.pick(['measurement', 'action']);

@@ -9,7 +9,7 @@ export interface SourceFile {
 
 const binary = /\.(png|svg|gz|ico|woff2?|csv|lock)$/;
 
-/** Every text file that git tracks or would track, the lock file left out. */
+/** Every text file that git tracks or would track, except the lock file. */
 export function repositoryFiles(): SourceFile[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' });
   return listed
@@ -18,7 +18,7 @@ export function repositoryFiles(): SourceFile[] {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 }
 
-/** The product's own TypeScript, that of the console included, tests left out. */
+/** The product's own TypeScript, including the console, without tests. */
 export function productFiles(): SourceFile[] {
   return repositoryFiles().filter(
     (file) => /^(src|console\/src)\/.*\.tsx?$/.test(file.path) && !file.path.endsWith('.test.ts'),

@@ -1,5 +1,5 @@
 /**
- * `npm run world:planted [NAME…]`: does the world find what was once wrong? Each patch of `planted/` is put on a copy of the
+ * `npm run world:planted [NAME…]`: whether the world finds past defects. Each patch of `planted/` is applied to a copy of the
  * source, and seeds are tried on it until one fails. Prints how long each took; exits 1 when one is not found in its time.
  */
 import { spawnSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(import.meta.dirname, 'planted');
-/** A machine that does other things too needs more than two for the rarest. */
+/** Minutes: on a busy machine the rarest need more than two. */
 const minutesEach = 4;
 const chosen = process.argv.slice(2);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

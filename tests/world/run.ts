@@ -43,7 +43,7 @@ function shown({
   ].join('\n');
 }
 
-// A promise that nobody waits for is a thread that ended.
+// An unhandled rejection means that a thread has ended.
 process.on('unhandledRejection', (error) => {
   print(
     `  VIOLATION an error that nobody caught: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,

@@ -1,4 +1,4 @@
-/** Seeds that once broke something, each in its shortest form: one file each in `seeds/`. */
+/** Seeds that once failed, each in its shortest form: one file each in `seeds/`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
@@ -8,7 +8,7 @@ import { type Happening, happenings, runWorld, type WorldResult } from '../../sr
 const folder = join(import.meta.dirname, 'seeds');
 const seedForm = Type.Object({
   seed: Type.Integer(),
-  /** Simulated: until just after what was wrong. */
+  /** Simulated: until just after the violation. */
   hours: Type.Number({ exclusiveMinimum: 0 }),
   /** Kinds of events that the failure does not need. */
   without: Type.Array(Type.Enum([...happenings])),
@@ -17,7 +17,7 @@ const seedForm = Type.Object({
 export type Seed = Static<typeof seedForm>;
 const decode = decodeOrRefuse(seedForm, 'seed file');
 
-/** Short ones run with every test, the others, which are repetitions of the world by another seed, with the long tests. */
+/** Short ones run with every test; the others, which repeat the world with another seed, run with the long tests. */
 const shortHours = 0.1;
 
 export function storedSeeds(which: 'short' | 'long'): Seed[] {
@@ -51,7 +51,7 @@ export async function shortest(failed: WorldResult, now: () => number): Promise<
   };
 }
 
-/** Rounded up to a second, so that the moment itself is part of it. */
+/** Rounded up to a second, so that the moment itself is included. */
 function hoursOf({ simulatedMs }: WorldResult): number {
   return (Math.floor(simulatedMs / 1000) + 1) / 3600;
 }

@@ -1,6 +1,6 @@
 /**
  * The named fallbacks [data-processing §6.3]: each a function of the frame alone, so that the
- * service computes the same numbers again and believes none that it did not compute.
+ * service can recompute every number that a fallback claims.
  */
 import type { NormalisedFrame } from '../../api/processing.ts';
 import { dayMs, formatTimestamp } from '../../base/timestamp.ts';
@@ -9,16 +9,16 @@ import type { FallbackPolicy, FallbackStrategy } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';
 
 export interface FallbackForecast {
-  /** One value a step of the horizon. */
+  /** One value per step of the horizon. */
   readonly values: readonly number[];
   /** The newest history label that the strategy used. */
   readonly basedOnDataThrough: string;
 }
 
-/** The members that define a strategy; the rest of a policy is about its use. */
+/** The members that define a strategy; the other members of a policy govern its use. */
 export type NaiveRule = Pick<FallbackPolicy, 'strategy' | 'source_feature' | 'season_seconds' | 'weeks'>;
 
-/** One value a step, null where the frame does not hold what the strategy needs. Seasons follow the task's `timezone`. */
+/** One value per step, null where the frame lacks what the strategy needs. Seasons follow the task's `timezone`. */
 export function naiveForecast(
   rule: NaiveRule,
   frame: NormalisedFrame,
@@ -40,7 +40,7 @@ function stepsOf(
   );
 }
 
-/** Null when the frame does not hold what the strategy needs: nothing is invented. */
+/** Null when the frame lacks what the strategy needs. No value is made up. */
 export function fallbackForecast(
   policy: FallbackPolicy,
   frame: NormalisedFrame,
@@ -69,7 +69,7 @@ interface History {
 
 interface Used {
   readonly value: number;
-  /** Index of the newest label that went into the value. */
+  /** Index of the newest label that the value is computed from. */
   readonly newest: number;
 }
 
@@ -91,7 +91,7 @@ const strategies: Readonly<Record<FallbackStrategy, Strategy>> = {
     return value === null ? null : { value, newest };
   },
 
-  /** The mean of the same label over the declared weeks, of those that hold a value. */
+  /** The mean of the same label over the declared weeks that have a value. */
   'historical-average'(history, index, policy) {
     const season = seasonMs(policy);
     const used: Used[] = [];
@@ -123,12 +123,12 @@ function labelBefore(history: History, index: number, season: number, seasons: n
 
 /**
  * The label `agoMs` before. Whole days are counted by the clocks of the zone, so that a label is compared with the same local
- * time; one in a local hour that a clock change skips or repeats, with the label exactly so long before.
+ * time. If its local hour is skipped or repeated by a clock change, it is compared with the label exactly `agoMs` before.
  */
 function sameTimeBefore(labelMs: number, agoMs: number, { cadenceMs, timezone }: History): number {
   const exactMs = labelMs - agoMs;
   if (agoMs % dayMs !== 0) return exactMs;
-  // The middle of an interval says on which side of a clock change it lies.
+  // The middle of an interval tells which side of a clock change it is on.
   const local = (ms: number): number => localMs(ms - cadenceMs / 2, timezone);
   const shiftMs = local(labelMs) - local(exactMs) - agoMs;
   if (shiftMs === 0) return exactMs;

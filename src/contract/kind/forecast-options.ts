@@ -1,4 +1,4 @@
-/** The options of a forecast [data-processing §6.2]: what they may be at all, and what one task allows. */
+/** The options of a forecast [data-processing §6.2]: what the contract allows, and what a task allows. */
 import { type ForecastOptions, forecastOptionsSchema } from '../../api/processing.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { bad, type Wire, type WireIssue } from '../wire/issue.ts';
@@ -6,7 +6,7 @@ import { shape } from '../wire/shape.ts';
 
 const optionsShape = shape(forecastOptionsSchema);
 
-/** Unknown options, nulls, horizons and probabilities outside the limits, and probabilities out of order are refused. */
+/** Refuses unknown options, nulls, horizons and probabilities outside the limits, and probabilities out of order. */
 export function decodeForecastOptions(value: unknown): Wire<ForecastOptions> {
   const options = optionsShape(value);
   if (!options.ok) return options;

@@ -12,12 +12,12 @@ export interface ForecastQuestion {
   readonly options: ForecastOptions;
 }
 
-/** Null when every line holds. */
+/** Null when every check passes. */
 export function checkForecastOutput(output: ForecastOutput, question: ForecastQuestion): Rejection | null {
   return checkMeaning(output, question.task) ?? checkHorizon(output, question) ?? checkPoints(output, question);
 }
 
-/** Line 1, and the cadence of line 2: what the numbers are. */
+/** Line 1, and the cadence of line 2: what the numbers mean. */
 function checkMeaning(output: ForecastOutput, task: TaskDeclaration): Rejection | null {
   if (output.target !== task.target.name) return rejection('target', '/output/target');
   if (output.unit !== task.output.unit) return rejection('unit', '/output/unit');
@@ -27,7 +27,7 @@ function checkMeaning(output: ForecastOutput, task: TaskDeclaration): Rejection 
   return null;
 }
 
-/** Lines 2, 3 and 4: the requested labels, all of them, in order, and none besides. */
+/** Lines 2, 3 and 4: exactly the requested labels, in order. */
 function checkHorizon(output: ForecastOutput, { asOf, options, task }: ForecastQuestion): Rejection | null {
   if (output.points.length !== options.horizon_steps) return rejection('horizon', '/output/points');
   const asOfMs = timeMs(asOf);
@@ -37,7 +37,7 @@ function checkHorizon(output: ForecastOutput, { asOf, options, task }: ForecastQ
   return off < 0 ? null : rejection('timestamps', `/output/points/${off}/timestamp`);
 }
 
-/** Lines 5 to 8 (that values are finite is part of the shape), then the range of the task. */
+/** Lines 5 to 8 (the shape already requires finite values), then the range of the task. */
 function checkPoints(output: ForecastOutput, { options, task }: ForecastQuestion): Rejection | null {
   for (const [index, point] of output.points.entries()) {
     const path = `/output/points/${index}`;
@@ -50,7 +50,7 @@ function checkPoints(output: ForecastOutput, { options, task }: ForecastQuestion
   return null;
 }
 
-/** Of a fallback [data-processing §6.3]; a forecast may be zero throughout, as at night. */
+/** For a fallback [data-processing §6.3]. A forecast may be zero throughout, as at night. */
 export function checkBaseline(output: ForecastOutput, { output: declared }: TaskDeclaration): Rejection | null {
   const zero = output.points.every((point) => point.value === 0);
   return zero && !declared.zero_is_baseline ? rejection('zero_series', '/output/points') : null;

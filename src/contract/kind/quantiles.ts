@@ -1,8 +1,8 @@
-/** Quantiles of one point of a forecast [data-processing §6.2]: those that were asked for, not crossing, the median in place. */
+/** Quantiles of one point of a forecast [data-processing §6.2]: the requested ones, not crossing, the median in place. */
 import type { ForecastPoint } from '../../api/processing.ts';
 import { type Rejection, rejection } from '../validate/rejection.ts';
 
-/** The requested probabilities, no others; values do not fall as the probability rises. */
+/** Exactly the requested probabilities; values do not fall as the probability rises. */
 export function checkQuantiles(point: ForecastPoint, asked: readonly number[], path: string): Rejection | null {
   const quantiles = point.quantiles ?? [];
   const equal =
@@ -15,7 +15,7 @@ export function checkQuantiles(point: ForecastPoint, asked: readonly number[], p
   return crossed < 0 ? null : rejection('quantile_order', `${path}/quantiles/${crossed}/value`);
 }
 
-/** The median equals the value where the task says so. */
+/** The median equals the value where the task requires it. */
 export function checkMedian(point: ForecastPoint, medianEqualsValue: boolean, path: string): Rejection | null {
   const median = point.quantiles?.find((each) => each.probability === 0.5);
   if (!medianEqualsValue || median === undefined || median.value === point.value) return null;

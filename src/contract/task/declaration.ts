@@ -1,13 +1,13 @@
 /**
- * A task declaration as everything else sees it [data-processing §2.2]: the portable meaning of one
- * frame and one output. Members keep the spelling of the YAML; every default is filled in, so nobody defaults again.
+ * A task declaration as the rest of the service reads it [data-processing §2.2]: the portable meaning of one frame and one
+ * output. Members keep the spelling of the YAML; every default is already filled in.
  */
 import type { SubstitutionMethod } from '../missing.ts';
 
 export type Aggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 export type DuplicatePolicy = 'latest' | 'reject';
 type ValueType = 'number' | 'string' | 'boolean';
-/** A bounded substitution: a longer run of missing cells than `max_cells` is not filled at all. Null: no bound. */
+/** A bounded substitution: a run of more than `max_cells` missing cells is not filled at all. Null: no bound. */
 export interface Substitution {
   readonly method: SubstitutionMethod;
   readonly max_cells: number | null;
@@ -15,7 +15,7 @@ export interface Substitution {
 
 export type MissingPolicy = 'reject' | 'allow' | Substitution;
 
-/** Bounds that a value must keep; an empty range allows every finite number. */
+/** Bounds of a value; an empty range allows every finite number. */
 export interface ValueRange {
   readonly minimum?: number;
   readonly maximum?: number;
@@ -36,7 +36,7 @@ export interface TaskInput {
   readonly unit: string | null;
   readonly source: InputSource;
   readonly range: ValueRange;
-  /** Handling of a value outside `range`: it counts as missing, or the frame is refused. */
+  /** A value outside `range` either counts as missing, or the frame is refused. */
   readonly out_of_range: 'reject' | 'missing';
 }
 
@@ -126,7 +126,7 @@ export function policyOf(task: Pick<TaskDeclaration, 'alignment'>, feature: stri
   return own ?? { name: feature, aggregation, duplicate_policy };
 }
 
-/** True when `value` keeps every bound of `range`. */
+/** True when `value` is within every bound of `range`. */
 export function inRange(value: number, range: ValueRange): boolean {
   if (range.minimum !== undefined && value < range.minimum) return false;
   if (range.maximum !== undefined && value > range.maximum) return false;

@@ -1,4 +1,4 @@
-/** The grammar of `tasks/*.yaml` [data-processing §2.2]: exactly these keys. */
+/** The grammar of `tasks/*.yaml` [data-processing §2.2]: other keys are refused. */
 
 import Type, { type Static } from 'typebox';
 import {
@@ -86,7 +86,7 @@ export const taskGrammar = strict({
   inputs: strict({
     history: Type.Array(inputSchema, { minItems: 1, maxItems: wireLimits.featuresMax }),
     future_covariates: optional(Type.Array(inputSchema, { maxItems: wireLimits.featuresMax })),
-    // Known so that it can be refused in words of its own: configuration cannot bind static values [data-processing §2.2].
+    // In the grammar so that its refusal says why: configuration cannot bind static values [data-processing §2.2].
     static_features: optional(Type.Array(Type.Object({}))),
   }),
   alignment: strict({

@@ -1,6 +1,6 @@
 /**
- * A task file to a declaration with every default filled in, or all its faults with file and line [data-processing §2.2]. These
- * checks need no other file: how the members of one declaration fit each other.
+ * Reads a task file into a declaration with every default filled in, or reports all its errors with file and line
+ * [data-processing §2.2]. These checks need no other file: whether the members of one declaration are consistent.
  */
 import { decoder } from '../../base/decode.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../../base/yaml.ts';
@@ -9,12 +9,12 @@ import { isCalendarTransform } from '../calendar.ts';
 import type { FallbackPolicy, MissingPolicy, TaskDeclaration, TaskInput, ValueRange } from './declaration.ts';
 import { type InputText, type TaskText, taskGrammar } from './grammar.ts';
 
-/** Clocks of sources may run this far ahead of ours unless the task says otherwise [data-processing §2.2]. */
+/** Clocks of sources may be this far ahead of the service's clock unless the task says otherwise [data-processing §2.2]. */
 const defaultSourceSkewSeconds = 5;
 const weekSeconds = 604_800;
 const daySeconds = 86_400;
 
-/** A configuration file that was read: its content, and where to point when something else contradicts it. */
+/** A configuration file: its content, and the place to name when another file contradicts it. */
 export interface Placed<T> {
   readonly value: T;
   /** `file:line: reason` for a JSON Pointer into the file. */
@@ -23,7 +23,7 @@ export interface Placed<T> {
 
 const decode = decoder(taskGrammar);
 
-/** Throws a YamlError with one line per fault. */
+/** Throws a YamlError with one line per error. */
 export function readTask(text: string, fileName: string): Placed<TaskDeclaration> {
   const file = parseYaml(text, fileName);
   const faults = notFinite(file.value, '').map((path) => file.at(path, 'must be a finite number'));
@@ -120,7 +120,7 @@ function checkInputs(text: TaskText, fault: Fault): void {
 
 function checkInput(input: InputText, path: string, fault: Fault): void {
   const type = input.value_type ?? 'number';
-  // Measurements, covariate runs and calendars are numbers; a declaration of anything else could never be bound.
+  // Measurements, covariate runs and calendars are numbers; a declaration of any other type could never be bound.
   if (type !== 'number') fault(`${path}/value_type`, `no source provides ${type} values`);
   if (type === 'number' && input.unit === undefined) fault(path, 'a number needs a unit');
   if (type !== 'number' && input.unit !== undefined) fault(`${path}/unit`, `${type} values have no unit`);

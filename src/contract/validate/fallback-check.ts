@@ -1,10 +1,10 @@
-/** The "Fallback rules" of [data-processing §6.3]: allowed by name, labelled, and recomputed from the frame [data-processing §6.3]. */
+/** The rules for fallbacks [data-processing §6.3]: allowed by name, labelled, and recomputed from the frame. */
 import type { FallbackResult, NormalisedFrame, ProcessingResult } from '../../api/processing.ts';
 import { type FallbackForecast, fallbackForecast } from '../kind/fallback.ts';
 import type { FallbackPolicy, TaskDeclaration } from '../task/declaration.ts';
 import { type Rejection, rejection } from './rejection.ts';
 
-/** Averages depend on the order of addition in the last digits; copies of a value do not. */
+/** Averages differ in the last digits with the order of addition; copies of a value do not. */
 const averageTolerance = 1e-9;
 /** A warning that only a fallback may carry. */
 const fallbackWarning = 'MODEL_FALLBACK_USED';
@@ -44,7 +44,7 @@ function checkValues(result: FallbackResult, own: FallbackForecast, tolerance: n
   return null;
 }
 
-/** A processor cannot promote a fallback: `produced` never carries the warning that a fallback was used. */
+/** A processor cannot pass a fallback off as a forecast: `produced` never carries the warning that a fallback was used. */
 export function checkPromotion(result: ProcessingResult): Rejection | null {
   if (result.status !== 'produced') return null;
   const at = result.warnings.indexOf(fallbackWarning);

@@ -13,7 +13,7 @@ export function unfit(path: string, rule: string): FrameFault {
   return { code: 'QUALITY_REJECTED', path, rule };
 }
 
-/** Runs `checks` in order; the first fault ends them. */
+/** Runs `checks` in order and stops at the first fault. */
 export function firstFault(...checks: readonly (() => FrameFault | null)[]): FrameFault | null {
   for (const check of checks) {
     const fault = check();

@@ -1,4 +1,4 @@
-/** Provenance [data-processing §3.5]: one entry for each feature, none besides. */
+/** Provenance [data-processing §3.5]: exactly one entry per feature. */
 import type { NormalisedFrame, ProvenanceEntry } from '../../api/processing.ts';
 import { policyOf, type TaskDeclaration } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';
@@ -41,7 +41,7 @@ function expectedKeys(frame: NormalisedFrame): Set<string> {
   ]);
 }
 
-/** Segment names hold no slash, so the key is unambiguous. */
+/** Segment names contain no slash, so the key is unambiguous. */
 function keyOf(segment: Segment, feature: string): string {
   return `${segment}/${feature}`;
 }
@@ -59,7 +59,7 @@ function checkEntry(entry: ProvenanceEntry, path: string, asOfMs: number): Frame
   return null;
 }
 
-/** Calendar features come from the calendar, and nothing else does; a live tail only where the task allows it. */
+/** Calendar features, and only they, come from the calendar; a live tail only where the task allows it. */
 function checkKind(entry: ProvenanceEntry, path: string, task: TaskDeclaration): FrameFault | null {
   if (entry.segment === 'static_features') return null;
   const input = task.inputs[entry.segment].find((each) => each.name === entry.feature);
@@ -71,13 +71,13 @@ function checkKind(entry: ProvenanceEntry, path: string, task: TaskDeclaration):
   return null;
 }
 
-/** The aggregate watermark is the newest observation: calendar and constants do not advance it. */
+/** The aggregate watermark is the newest observation; calendar features and constants do not count. */
 function checkWatermark(frame: NormalisedFrame, asOfMs: number): FrameFault | null {
   const statedMs = timeMs(frame.quality.input_watermark);
   if (statedMs > asOfMs) return invalid('/quality/input_watermark', 'not_after_as_of');
   const observed = frame.provenance.filter(({ source_kind: kind }) => kind !== 'calendar' && kind !== 'constant');
   const newestMs = Math.max(...observed.map((entry) => timeMs(entry.watermark)));
-  // A task of calendar features alone observes nothing that the stated watermark could be compared with.
+  // A task with calendar features only observes nothing that the stated watermark could be compared with.
   if (observed.length > 0 && statedMs !== newestMs) return invalid('/quality/input_watermark', 'newest_watermark');
   return null;
 }

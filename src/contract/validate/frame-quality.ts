@@ -1,4 +1,4 @@
-/** The task's quality policy (step 6 of [processor §4]): ranges, missing cells, gap and ages; beyond it a frame is not for use. */
+/** The task's quality policy (step 6 of [processor §4]): ranges, missing cells, gap and ages. A frame that breaks it is refused. */
 import type { NormalisedFrame, Segment } from '../../api/processing.ts';
 import { inRange, type TaskDeclaration, type TaskInput } from '../task/declaration.ts';
 import { step } from '../wire/issue.ts';
@@ -35,7 +35,7 @@ function outOfRange(segment: Segment | undefined, inputs: readonly TaskInput[], 
   return null;
 }
 
-/** Ages hold for each feature: observations by their watermark, covariate runs by their issue time. */
+/** Ages are checked per feature: observations by their watermark, covariate runs by their issue time. */
 function tooOld(frame: NormalisedFrame, task: TaskDeclaration): FrameFault | null {
   const asOfMs = timeMs(frame.as_of);
   const ageSeconds = (text: string): number => (asOfMs - timeMs(text)) / 1000;

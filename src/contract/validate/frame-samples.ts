@@ -3,10 +3,10 @@ import type { NormalisedFrame, SampleQuality, Segment } from '../../api/processi
 import { step } from '../wire/issue.ts';
 import { type FrameFault, invalid } from './frame-fault.ts';
 
-/** Ratios are compared with a tolerance: other languages may divide in another order. */
+/** Ratios are compared with a tolerance: an implementation in another language may divide in another order. */
 const ratioTolerance = 1e-9;
 
-/** A missing sample is null with quality `missing`, and nothing else is. */
+/** A sample is null if and only if its quality is `missing`. */
 export function checkSamples(frame: NormalisedFrame): FrameFault | null {
   for (const [path, segment] of segmentsOf(frame)) {
     for (const [name, series] of Object.entries(segment.features)) {
@@ -54,8 +54,8 @@ function missingRatio(frame: NormalisedFrame): number {
 }
 
 /**
- * The longest distance between consecutive observed labels of one history feature, from the window's start (one cadence
- * before the first label) and to its end; filled cells close no gap. At least one cadence, whole window if none.
+ * The longest distance between consecutive observed labels of one history feature, measured from the window's start (one
+ * cadence before the first label) to its end; filled cells close no gap. At least one cadence; the whole window if none.
  */
 function maxGapSeconds(frame: NormalisedFrame): number {
   let longestSteps = 1;

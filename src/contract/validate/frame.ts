@@ -1,5 +1,5 @@
 /**
- * Is this frame one that the task asked for? Steps 4 to 6 of the validation order [processor §4], for receivers of frames:
+ * Whether a frame is what the task requires. Steps 4 to 6 of the validation order [processor §4], for receivers of frames:
  * features and units, then grids, then samples, provenance and aggregates, then the task's quality policy.
  */
 import type { ForecastOptions, NormalisedFrame, Segment, Series } from '../../api/processing.ts';

@@ -1,7 +1,7 @@
-/** Why a result is rejected: one named check and the place. Texts of the processor never stand in either. */
+/** Why a result is rejected: the failed check and the place. Neither contains text from the processor. */
 import type { WireIssue } from '../wire/issue.ts';
 
-/** Each is one line of [data-processing §6.1] or [data-processing §6.1], in the order in which results are checked. */
+/** Each is one check of [data-processing §6.1], in the order in which results are checked. */
 export type ResultCheck =
   | 'http_status'
   | 'media_type'
@@ -41,7 +41,7 @@ export interface Rejection {
   readonly check: ResultCheck;
   /** JSON Pointer into the result. */
   readonly path: string;
-  /** The rule of the place when the check is made of several, for example `unknown_member`. */
+  /** The violated rule, when the check consists of several, for example `unknown_member`. */
   readonly rule: string | null;
 }
 
@@ -49,7 +49,7 @@ export function rejection(check: ResultCheck, path: string, rule: string | null 
   return { check, path, rule };
 }
 
-/** A message that could not be decoded: another schema or version has a check of its own. */
+/** A message that could not be decoded; an unknown schema or version has a check of its own. */
 export function shapeRejection(issue: WireIssue): Rejection {
   return rejection(issue.rule === 'version' ? 'schema' : 'shape', issue.path, issue.rule);
 }

@@ -1,6 +1,6 @@
 /**
- * Step 8 of the validation order [processor §4]: is this untrusted result an answer to that request? Every check must pass; one
- * that fails rejects the whole result, and nothing of it is used ([data-processing §6.1] `rejected`, [data-processing §6.1]).
+ * Step 8 of the validation order [processor §4]: whether an untrusted result answers the request. Every check must pass; one
+ * that fails rejects the whole result, and no part of it is used ([data-processing §6.1] `rejected`).
  */
 import type { ProcessingResult, UsedArtifact } from '../../api/processing.ts';
 import { checkBaseline, checkForecastOutput } from '../kind/forecast-output.ts';
@@ -11,7 +11,7 @@ import { decodeResult } from '../wire/result-decode.ts';
 import { checkFallback, checkPromotion, policyFor } from './fallback-check.ts';
 import { type Rejection, rejection, shapeRejection } from './rejection.ts';
 
-/** The route's facts about the answering processor. */
+/** What the route says about the answering processor. */
 export interface ResultRoute {
   readonly processor: { readonly id: string; readonly version: string; readonly contract: string };
   readonly requires_artifact: boolean;
@@ -27,11 +27,11 @@ export interface ResultQuestion {
 }
 
 export type ResultVerdict =
-  /** In its normal form; an `unavailable` result is a valid answer too. */
+  /** In its normal form. An `unavailable` result is a valid answer too. */
   | { readonly outcome: 'accepted'; readonly result: ProcessingResult }
   | { readonly outcome: 'rejected'; readonly rejection: Rejection };
 
-/** Judges a parsed message; one that is not strict JSON was refused before. */
+/** Checks a parsed message. One that is not strict JSON has already been refused. */
 export function validateResult(message: unknown, question: ResultQuestion): ResultVerdict {
   const decoded = decodeResult(message);
   if (!decoded.ok) return { outcome: 'rejected', rejection: shapeRejection(decoded.issue) };
@@ -45,7 +45,7 @@ export function validateResult(message: unknown, question: ResultQuestion): Resu
   return rejected === null ? { outcome: 'accepted', result } : { outcome: 'rejected', rejection: rejected };
 }
 
-/** Exactly the request's identity, and the processor that the route names. */
+/** Exactly the request's identity, and the processor that the route specifies. */
 function checkCorrelation(result: ProcessingResult, { request, route }: ResultQuestion): Rejection | null {
   if (result.request_id !== request.request_id) return rejection('request_id', '/request_id');
   if (result.task.id !== request.task.id) return rejection('task', '/task/id');
@@ -73,8 +73,8 @@ function checkTimes(result: ProcessingResult, { request, route, nowMs }: ResultQ
 }
 
 /**
- * When the request selects an artifact, or the route wants one, a produced result carries it; whatever carries one
- * carries the selected one.
+ * When the request selects an artifact, or the route requires one, a produced result must name it; a result that names one
+ * must name the selected one.
  */
 function checkArtifact(result: ProcessingResult, { request, route }: ResultQuestion): Rejection | null {
   const { artifact: selected } = request;

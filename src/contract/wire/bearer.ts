@@ -4,11 +4,11 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 const tokenPattern = /^[\x21-\x7e]{1,8192}$/;
 
 export type Bearer =
-  /** `missing`: one is named and not set. */
+  /** `missing`: the route names a variable that is not set. */
   | { readonly ok: true; readonly token: string | null; readonly missing: boolean }
   | { readonly ok: false; readonly reason: string };
 
-/** The token that goes out to a processor: the value of the variable that its route names, or why there is none. */
+/** The token to send to a processor: the value of the variable that its route names, or why there is none. */
 export function readBearer(
   name: string | null,
   boundary: 'local' | 'remote',
@@ -17,7 +17,7 @@ export function readBearer(
   if (name === null) return { ok: true, token: null, missing: false };
   const value = env[name] ?? '';
   if (value === '' && boundary === 'local') return { ok: true, token: null, missing: true };
-  // Data must not leave the site on half a configuration.
+  // A configured token that is missing must not turn into a request without one.
   if (value === '')
     return {
       ok: false,

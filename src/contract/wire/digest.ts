@@ -6,7 +6,7 @@ import type { ArtifactRef, BindingRef, ForecastOptions, NormalisedFrame, TaskRef
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { sha256Hex } from '../../base/digest.ts';
 
-/** The members of a request that its digest covers; the frame is normalised first: received bytes are never hashed. */
+/** The members of a request that its digest covers. The frame is normalised first; received bytes are never hashed. */
 export interface DigestBasis {
   readonly task: TaskRef;
   readonly binding: BindingRef;
@@ -20,7 +20,7 @@ export function inputDigest(basis: DigestBasis): string {
   return digestOf(basis);
 }
 
-/** Exactly the six members, `artifact` null when there is none; whatever else the request holds stays outside. */
+/** Exactly the six members, `artifact` null when there is none; other members of the request are not hashed. */
 export function digestOf(request: {
   readonly task: unknown;
   readonly binding: unknown;

@@ -1,6 +1,6 @@
 /**
  * The processor-facing errors [processor §5]: one table from code to status, category and whether a retry helps.
- * Messages are the table's own: nothing of a request, a path or a stack can stand in them.
+ * Messages come from the table: they never contain parts of a request, paths or stacks.
  */
 import { errorSchemaId, type ProcessorError } from '../../api/processing.ts';
 import type { WireIssue } from './issue.ts';
@@ -43,7 +43,7 @@ const processorErrors = {
 
 export type ProcessorErrorCode = keyof typeof processorErrors;
 
-/** An answer that is an error: the status of the response and its body. */
+/** An error answer: the status of the response and its body. */
 export interface ProcessorRefusal {
   readonly status: number;
   readonly body: ProcessorError;

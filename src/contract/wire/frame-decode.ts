@@ -1,6 +1,6 @@
 /**
  * A frame from outside [data-processing §3.1], [data-processing §1.3]: shape first, then the normal form of every timestamp.
- * Whether the numbers fit together is checked in frame-check.ts.
+ * Whether the values are consistent is checked in validate/frame.ts.
  */
 import Type, { type TSchema } from 'typebox';
 import {
@@ -30,7 +30,7 @@ const segmentShell = Type.Object(
   { timestamps, features: named({ minProperties: 1, maxProperties: wireLimits.featuresMax }) },
   { additionalProperties: false },
 );
-/** The frame around its features: each of those is then held to the schema of its own value type. */
+/** The frame around its features; each feature is then checked against the schema of its own value type. */
 const frameShell = shape(
   Type.Object(
     {
@@ -46,7 +46,7 @@ const seriesShapes = byValueType(numberSeriesSchema, stringSeriesSchema, boolean
 const staticShapes = byValueType(numberStaticSchema, stringStaticSchema, booleanStaticSchema);
 const featureName = new RegExp(featureNamePattern, 'u');
 
-/** The normalised frame, or the first thing that is wrong with it; unknown members come before anything else. */
+/** The normalised frame, or its first error; unknown members are reported before anything else. */
 export function decodeFrame(value: unknown): Wire<NormalisedFrame> {
   const shell = frameShell(value);
   if (!shell.ok && shell.issue.rule === unknownMember) return shell;
@@ -54,7 +54,7 @@ export function decodeFrame(value: unknown): Wire<NormalisedFrame> {
   issues.push(...featureIssues(value));
   const issue = issues.find((each) => each.rule === unknownMember) ?? issues[0];
   if (issue !== undefined) return { ok: false, issue };
-  // The shell and every feature were checked: together they are the whole schema (a test compares).
+  // The shell and every feature were checked; together they cover the whole schema (a test compares).
   return normalise(value as ProcessingFrame);
 }
 
@@ -85,7 +85,7 @@ function byValueType(number: TSchema, string: TSchema, boolean: TSchema): (value
     const type = member(value, 'value_type');
     const decode = shapes.get(type);
     if (decode === undefined) return bad('/value_type', 'value');
-    // A unit is a known member that must not be there: a fault of the frame, not an unknown one.
+    // A unit is a known member that must be absent here: a fault of the frame, not an unknown member.
     return type !== 'number' && member(value, 'unit') !== undefined ? bad('/unit', 'forbidden') : decode(value);
   };
 }

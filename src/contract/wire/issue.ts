@@ -24,7 +24,7 @@ export function step(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** The same issue seen from further out. */
+/** The same issue as seen from a containing value. */
 export function below(path: string, issue: WireIssue): WireIssue {
   return { path: path + issue.path, rule: issue.rule };
 }

@@ -1,7 +1,7 @@
-/** Media types on the processor wire [processor §1]: the one that both directions use, and nothing near it. */
+/** Media types on the processor wire [processor §1]: both directions use the same one, and no other is accepted. */
 import { processorMediaType } from '../../api/processing.ts';
 
-/** Type, subtype and `version=1` must be there; a UTF-8 charset may be. */
+/** Type, subtype and `version=1` are required; a UTF-8 charset is allowed. */
 export function isProcessorMediaType(header: string | undefined): boolean {
   const [type = '', ...parameters] = (header ?? '')
     .toLowerCase()
@@ -13,7 +13,7 @@ export function isProcessorMediaType(header: string | undefined): boolean {
   return versions.length === 1 && charsets.length <= 1 && versions.length + charsets.length === parameters.length;
 }
 
-/** Bodies travel as they are: what is compressed could be a bomb. */
+/** Bodies are not compressed: a compressed body could be a decompression bomb. */
 export function isPlainEncoding(header: string | undefined): boolean {
   return header === undefined || header.trim() === '' || header.trim().toLowerCase() === 'identity';
 }

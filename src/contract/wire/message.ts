@@ -1,5 +1,5 @@
 /**
- * Bytes to a JSON value, strictly [data-processing §1.3]: UTF-8 without a mark, one meaning per document, text
+ * Bytes to a JSON value, strictly [data-processing §1.3]: UTF-8 without a byte-order mark, no duplicate members, text
  * that has a canonical form. Numbers that overflow to infinity are left to the shapes, which name the place.
  */
 import { JsonError, parseJson } from '../../base/json.ts';

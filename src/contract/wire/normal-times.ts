@@ -1,4 +1,4 @@
-/** Brings the timestamps of a message into their one spelling, and keeps the first that is not a real date. */
+/** Converts the timestamps of a message to their normal form, and records the first that is not a real date. */
 import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
 import type { WireIssue } from './issue.ts';
 
@@ -15,7 +15,7 @@ export class NormalTimes {
   }
 }
 
-/** Milliseconds of a timestamp that was decoded before: anything else is a bug. */
+/** Milliseconds of a timestamp that has already been decoded; anything else is a bug. */
 export function timeMs(text: string): number {
   const ms = parseTimestamp(text);
   if (ms === null) throw new Error('a decoded message contains an invalid timestamp');

@@ -1,6 +1,6 @@
 /**
- * The bytes that leave the service [processor §2]: exactly the contract's members, taken one by one, so that nothing else of the
- * caller (actor, token, route) can leave with them.
+ * The bytes that leave the service [processor §2]: exactly the contract's members, copied one by one, so that nothing else about
+ * the caller (actor, token, route) can leave with them.
  */
 import { type DataProcessingRequest, requestSchemaId } from '../../api/processing.ts';
 import { newId } from '../../base/id.ts';
@@ -19,7 +19,7 @@ export interface RequestParticulars {
 
 const uuid = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 
-/** The caller's id goes on the wire when it is a UUID, in its own case; otherwise a fresh one does [processor §2]. */
+/** The caller's id is sent when it is a UUID, in its own case; otherwise a fresh one [processor §2]. */
 export function buildRequest(basis: DigestBasis, about: RequestParticulars): NormalisedRequest {
   const { task, binding, processor_contract, artifact, frame, options } = basis;
   return {

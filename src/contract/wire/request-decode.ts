@@ -1,6 +1,6 @@
 /**
- * A request to a processor, from bytes to its normal form: steps 1 and 2 of the validation order [processor §4] as far as they
- * need no clock and no task. Every fault has the code that [processor §5] gives it.
+ * A request to a processor, from bytes to its normal form: those parts of steps 1 and 2 of the validation order [processor §4]
+ * that need neither clock nor task. Every fault has its code from [processor §5].
  */
 import Type from 'typebox';
 import {
@@ -78,7 +78,7 @@ export function decodeEnvelope(value: unknown): RequestStep<Envelope> {
   return { ok: true, value: { ...envelope.value, submitted_at, deadline } };
 }
 
-/** The place of an identifier that names another schema or version; absent or mistyped ones are faults of shape. */
+/** The place of an identifier of an unknown schema or version; missing or mistyped ones are faults of shape. */
 function unsupportedVersion(value: unknown): string | null {
   const versions = versionsShape(value);
   if (!versions.ok) return null;
@@ -88,7 +88,7 @@ function unsupportedVersion(value: unknown): string | null {
   return frame?.schema !== undefined && frame.schema !== frameSchemaId ? '/frame/schema' : null;
 }
 
-/** Frame and options; a kind that nobody knows has options that nobody can read. */
+/** Frame and options; the options of an unknown kind cannot be decoded. */
 export function decodeContent(envelope: Envelope): RequestStep<{ frame: NormalisedFrame; options: ForecastOptions }> {
   const frame = decodeFrame(envelope.frame);
   if (!frame.ok && frame.issue.rule === unknownMember)
@@ -100,7 +100,7 @@ export function decodeContent(envelope: Envelope): RequestStep<{ frame: Normalis
   return { ok: true, value: { frame: frame.value, options: options.value } };
 }
 
-/** A receiver accepts the digest of the content as it was parsed, or of its normal form. */
+/** A receiver accepts the digest of the content as parsed, or of its normal form. */
 export function digestFits(envelope: Envelope, normal: NormalisedRequest): boolean {
   return digestOf(envelope) === envelope.input_digest || inputDigest(normal) === envelope.input_digest;
 }

@@ -1,4 +1,4 @@
-/** A result from outside [processor §3] to its normal form: the shape that its status asks for, real dates. */
+/** Decodes an untrusted result [processor §3] to its normal form: the shape that its status requires, real dates. */
 import {
   type ForecastOutput,
   fallbackResultSchema,
@@ -20,7 +20,7 @@ const shapes = new Map<unknown, (value: unknown) => Wire<ProcessingResult>>([
 
 export function decodeResult(value: unknown): Wire<ProcessingResult> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return bad('', 'type');
-  // Another schema or version is not guessed at: it is named before anything else [platform §9].
+  // An unknown schema or version is reported before anything else, not guessed at [platform §9].
   if (!('schema' in value) || value.schema !== resultSchemaId) return bad('/schema', 'version');
   const decode = 'status' in value ? shapes.get(value.status) : undefined;
   if (decode === undefined) return bad('/status', 'value');
@@ -57,7 +57,7 @@ function normalise(result: ProcessingResult): Wire<ProcessingResult> {
   return times.issue === null ? good(normal) : { ok: false, issue: times.issue };
 }
 
-/** Quantiles come out in the order of their probabilities. */
+/** Sorts quantiles by probability. */
 function normalOutput(output: ForecastOutput, times: NormalTimes): ForecastOutput {
   const points = output.points.map((point, index) => ({
     ...point,

@@ -1,6 +1,6 @@
 /**
- * Shapes: a schema as a check that answers with issues of the wire. An unknown member is reported at the object that
- * holds it, never by its name, because the name is text that an untrusted sender chose.
+ * Shapes: a schema as a check that returns issues of the wire. An unknown member is reported at the object that
+ * contains it, never by its name, because an untrusted sender chose the name.
  */
 import type { Static, TSchema } from 'typebox';
 import { compiledWhenUsed } from '../../base/decode.ts';
@@ -54,7 +54,7 @@ function parent(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
-/** A missing member is named: it is one of the contract's own. */
+/** A missing member is named: the name is the contract's own. */
 function missingMember(error: SchemaError): string {
   if (!('requiredProperties' in error.params) || !Array.isArray(error.params.requiredProperties)) return '';
   const name: unknown = error.params.requiredProperties[0];

@@ -6,7 +6,7 @@ import { solveSymmetric } from '../linear-solve.ts';
 
 export interface AutoregressionShape {
   readonly lags: readonly number[];
-  /** The series is differenced at this lag first; 0 takes it as it is. */
+  /** The series is differenced at this lag first; 0 leaves it unchanged. */
   readonly difference: number;
   /** Ridge penalty per row, on the standardised series. */
   readonly penalty: number;

@@ -7,7 +7,7 @@ import { interpolate, levels } from '../levels.ts';
 import { type SeriesModel, seriesModels } from './models.ts';
 
 export interface SeriesForecast {
-  /** One distribution at the levels a step. */
+  /** One distribution at the levels per step. */
   readonly rows: readonly Float64Array[];
   readonly models: readonly Share[];
 }
@@ -17,7 +17,7 @@ const originsMax = 9;
 interface Judged {
   readonly model: SeriesModel;
   readonly forecast: Float64Array;
-  /** One forecast an origin, newest origin first. */
+  /** One forecast per origin, newest origin first. */
   readonly earlier: readonly Float64Array[];
   readonly error: number;
 }
@@ -90,7 +90,7 @@ function logarithms(history: Float64Array): Float64Array | null {
   return history.every((value) => value > 0) ? history.map(Math.log) : null;
 }
 
-/** Per step, the value at which half of the weight is reached, between the two models that enclose it. */
+/** Per step, the weighted median: the value of the model at which half of the weight is reached. */
 export function weightedMedian(forecasts: readonly Float64Array[], weights: Float64Array): Float64Array {
   const [first] = forecasts;
   if (first === undefined) throw new Error('nothing to combine');
@@ -111,7 +111,7 @@ export function weightedMedian(forecasts: readonly Float64Array[], weights: Floa
 /** Widening factor: a few overlapping windows understate the spread, as measured on windows before the scored ones. */
 const widening = 1.2;
 
-/** Steps to each side whose residuals are pooled with a step's, in parts of a day. */
+/** Steps on each side whose residuals are pooled with a step's, in parts of a day. */
 const nearPart = 1 / 6;
 
 function distributions(value: Float64Array, misses: readonly Float64Array[], day: number): Float64Array[] {

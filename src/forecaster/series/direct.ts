@@ -12,7 +12,7 @@ const nearWeights = [1, 0.5, 0.25, 0.25];
 const anchorDay = { column: 1, share: 0.7 };
 const anchorWeek = { column: 4, share: 0.3 };
 
-/** Null when the history does not hold four weeks, or the horizon is longer than two days. */
+/** Null when the history is shorter than four weeks, or the horizon is longer than two days. */
 export function direct(history: Float64Array, horizon: number, day: number): Float64Array | null {
   const count = history.length;
   if (count < 28 * day || horizon > 2 * day) return null;

@@ -21,7 +21,7 @@ function lagsOf(day: number): number[] {
   return [...new Set([...near, ...days, ...week])].filter((lag) => Number.isInteger(lag) && lag > 0);
 }
 
-/** Fewer lags for a series that was differenced at a week: what is left has a short memory. */
+/** Fewer lags for a series that was differenced at a week: the remainder has a short memory. */
 function weeklyLagsOf(day: number): number[] {
   const days = [day - 1, day, day + 1, 2 * day, 3 * day, 4 * day, 5 * day, 6 * day];
   return [...new Set([1, 2, 3, 4, 5, 6, day / 2, ...days, 7 * day - 1, 7 * day, 7 * day + 1])].filter(Number.isInteger);

@@ -9,7 +9,7 @@ export function repeatSeason(history: Float64Array, horizon: number, season: num
 
 const weekDecay = 0.7;
 
-/** Past weeks, each less the level of the day before it, on the level of the newest day. */
+/** Past weeks, each less the level of the day before it, moved to the level of the newest day. */
 export function weeksOnLevel(history: Float64Array, horizon: number, day: number, weeks: number): Float64Array | null {
   const week = 7 * day;
   if (history.length < 2 * week || horizon > week) return null;

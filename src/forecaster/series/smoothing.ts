@@ -34,7 +34,7 @@ const stride = [0.1, 0.1, 0.1, 0.2, 0.01];
 const least = [0, 0, 0, 0, 0];
 const most = [0.99, 0.9, 0.9, 0.99, 0.1];
 
-/** Null when the history does not hold two of the longest season. */
+/** Null when the history is shorter than two of the longest season. */
 export function smooth(history: Float64Array, horizon: number, shape: SmoothingShape): Float64Array | null {
   if (history.length < 2 * Math.max(shape.day, shape.week)) return null;
   const initial = initialState(history, shape);

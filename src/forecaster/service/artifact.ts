@@ -14,7 +14,7 @@ export function forecasterArtifact(version: string): UsedArtifact {
   return { kind: 'model', family: 'setpoint-forecaster', version, artifact_digest: sourceDigest(sources) };
 }
 
-/** Of names and contents of the source files below `folder`, tests left out, in an order that no file system decides. */
+/** Of names and contents of the source files below `folder`, without tests, in an order that does not depend on the file system. */
 export function sourceDigest(folder: string): string {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
@@ -28,7 +28,7 @@ export function sourceDigest(folder: string): string {
   return `sha256:${hash.digest('hex')}`;
 }
 
-/** Whether `own` is what a request selects: kind and family, and whatever else it pins [processor §2]. */
+/** Whether `own` is what a request selects: kind and family, and any other pinned members [processor §2]. */
 export function isSelected(asked: ArtifactRef, own: UsedArtifact): boolean {
   if (asked.kind !== own.kind || asked.family !== own.family) return false;
   const fits = (pinned: string | undefined, has: string): boolean => pinned === undefined || pinned === has;

@@ -1,8 +1,8 @@
-/** An explanation as it leaves the forecaster: `details.explanation` of a result, and the warnings that go with it. */
+/** An explanation in an answer: `details.explanation` of a result, and its warnings. */
 import { formatTimestamp } from '../../base/timestamp.ts';
 import type { Explanation, Share } from '../explanation.ts';
 
-/** The heaviest models and inputs are named; the others add up to little. */
+/** The models and inputs with the largest shares are named; the others add up to little. */
 const namedMax = 8;
 
 /** `asOfMs`: the label of the newest cell of the history. */

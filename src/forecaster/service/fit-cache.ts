@@ -1,6 +1,6 @@
 /**
- * Fits that were made before, by the digest of what they were made from [processor §7]. A fit is a function of exactly
- * that, so an answer with the cache equals the answer without it. Bounded by bytes; what was not used for longest goes.
+ * Earlier fits, by the digest of their input [processor §7]. A fit depends on nothing else, so an answer with the cache equals
+ * the answer without it. Bounded by bytes; the least recently used fit is evicted.
  */
 import { createHash } from 'node:crypto';
 import type { Sample } from '../sample.ts';
@@ -39,7 +39,7 @@ export function fitCache<Fit>(bytesMax: number): FitCache<Fit> {
       const key = sampleDigest(part);
       const known = kept.get(key);
       if (known !== undefined) {
-        // A Map keeps the order of insertion: used last, dropped last.
+        // A Map keeps the order of insertion: the most recently used is the last.
         kept.delete(key);
         kept.set(key, known);
         return known.fit;
@@ -61,7 +61,7 @@ function sampleBytes({ target, covariates }: Sample): number {
   return covariates.reduce((sum, { values }) => sum + values.byteLength, target.byteLength);
 }
 
-/** Everything that a sample holds, value by value. */
+/** Everything that a sample contains, value by value. */
 export function sampleDigest(sample: Sample): string {
   const { target, covariates, ...rest } = sample;
   const names = covariates.map(({ name, values }) => [name, values.length]);

@@ -1,4 +1,4 @@
-/** The messages between the service and a forecasting thread: typed arrays, moved and not copied. */
+/** The messages between the service and a forecasting thread: typed arrays, transferred and not copied. */
 import type { Ask, ForecastAnswer } from '../forecast.ts';
 import type { Sample } from '../sample.ts';
 
@@ -7,7 +7,7 @@ export interface ForecastJob {
   readonly ask: Ask;
 }
 
-/** `failed`: the models could not; why is for the log. */
+/** `failed`: the models threw; the reason is for the log. */
 export type ForecastReply =
   | { readonly outcome: 'forecast'; readonly answer: ForecastAnswer }
   | { readonly outcome: 'failed'; readonly reason: string };
@@ -21,7 +21,7 @@ export function buffersOfAnswer({ value, quantiles }: ForecastAnswer): ArrayBuff
   return buffersOf([value, ...quantiles]);
 }
 
-/** Each buffer once; one that is shared between threads is not moved. */
+/** Each buffer once; buffers shared between threads are not transferred. */
 function buffersOf(arrays: readonly Float64Array[]): ArrayBuffer[] {
   return [...new Set(arrays.map(({ buffer }) => buffer))].filter((buffer) => buffer instanceof ArrayBuffer);
 }

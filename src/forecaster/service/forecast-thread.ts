@@ -1,4 +1,4 @@
-/** Entry of a forecasting thread: one job at a time, fits of earlier jobs kept. */
+/** Entry of a forecasting thread: one job at a time; fits of earlier jobs are cached. */
 import { parentPort } from 'node:worker_threads';
 import { forecastSample } from '../forecast.ts';
 import type { RegressionFit } from '../regression.ts';
@@ -17,7 +17,7 @@ port.on('message', ({ sample, ask }: ForecastJob) => {
     const reply: ForecastReply = { outcome: 'forecast', answer };
     port.postMessage(reply, buffersOfAnswer(answer));
   } catch (error) {
-    // A model that fails on a valid request is an outcome [processor §5]; the fits of other series stay.
+    // A model that fails on a valid request is an outcome [processor §5]; the fits of other series are kept.
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     port.postMessage({ outcome: 'failed', reason } satisfies ForecastReply);
   }

@@ -1,4 +1,4 @@
-/** The forecaster's work on an accepted request: read, judge, forecast in a thread, and say what was unusual. */
+/** The forecaster's work on an accepted request: read, judge, forecast in a thread, and report anomalies. */
 import type { ForecastPoint, UsedArtifact } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -59,7 +59,7 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** The first declared strategy that the frame can serve; its own warning stays first. */
+/** The first declared strategy that the frame allows; its own warning comes first. */
 function insufficient(accepted: AcceptedRequest, why: string): Findings {
   const findings = declaredFallback(accepted, 'INSUFFICIENT_HISTORY');
   return { ...findings, warnings: [...(findings.warnings ?? []), why] };

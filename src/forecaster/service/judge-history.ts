@@ -1,5 +1,5 @@
 /**
- * Whether a history is enough to forecast from [data-processing §6.3]: what is not gets a named fallback or no answer,
+ * Whether a history is enough to forecast from [data-processing §6.3]: if not, the answer is a named fallback or unavailable,
  * never a guess that looks like a forecast.
  */
 
@@ -51,7 +51,7 @@ function hasOutliers(values: Float64Array): boolean {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort();
   const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
   const width = at(0.99) - at(0.01);
-  // Mostly one value, and now and then another: no measure of what is out of line.
+  // Almost always one value: the quantiles do not say what is an outlier.
   if (width === 0) return false;
   return at(0) < at(0.01) - outlierWidths * width || at(1) > at(0.99) + outlierWidths * width;
 }

@@ -2,11 +2,11 @@
 import { defaultServerLimits, type ServerLimits } from '../../processor-kit/server/limits.ts';
 
 /**
- * Bytes of one request. The longest history that the contract knows (20000 labels) of 13 numeric features takes up to
- * 9 MB: 17 digits and a quality word a cell.
+ * Bytes of one request. The longest history that the contract allows (20000 labels) of 13 numeric features has up to
+ * 9 MB: 17 digits and a quality word per cell.
  */
 const requestBytesMax = 16_777_216;
-/** Cells of one frame: those 20000 labels of 13 features, two months ahead, and room. */
+/** Cells of one frame: those 20000 labels of 13 features, two months ahead, and a margin. */
 const frameCellsMax = 400_000;
 
 /** One forecast at a time in each worker: no request waits behind another, the excess is answered 429. */
@@ -19,22 +19,22 @@ export function forecasterLimits(workers: number): ServerLimits {
   };
 }
 
-/** Days between the first and the last known value of the target: a week to look back over, and days to be judged on. */
+/** Days between the first and the last known value of the target: a week to look back over, and days to be scored. */
 export const historyDaysMin = 10;
 /** Share of the target's history, and of its newest week, that must be known. */
 export const knownShareMin = 0.5;
-/** Days without a value before `as_of` beyond which a history no longer says how things are now. */
+/** Days without a value before `as_of` after which a history is too old to forecast from. */
 export const silentDaysMax = 2;
-/** A history shorter than this is used, with a warning: weeks are hardly seen in it. */
+/** A shorter history is used, with a warning: it shows few weeks. */
 export const historyDaysComfortable = 28;
 
-/** Time for all workers to come up at the start. */
+/** Time for all workers to start. */
 export const workerStartMs = 30_000;
-/** A value farther outside the middle 98% of a history than this many times its width is called out of line. */
+/** A value farther outside the middle 98% of a history than this many times its width is an outlier. */
 export const outlierWidths = 10;
-/** JavaScript heap of one worker; one that needs more is ended and replaced. */
+/** JavaScript heap of one worker; one that needs more is terminated and replaced. */
 export const workerHeapMbMax = 1024;
-/** Estimated bytes of the fits that one worker keeps. */
+/** Estimated bytes of the fits that one worker caches. */
 export const fitCacheBytesMax = 268_435_456;
-/** Series whose last worker is remembered, so that they find their fit again. */
+/** Series whose last worker is remembered, so that they find their fit in its cache. */
 export const rememberedSeriesMax = 4096;

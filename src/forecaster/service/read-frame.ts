@@ -1,6 +1,6 @@
 /**
- * An accepted frame as a sample for the models, with its anomalies [data-processing §3.1]: stable codes, which a site can count.
- * A missing cell is NaN from here on and never 0.
+ * An accepted frame as a sample for the models, with its anomalies [data-processing §3.1]: stable codes that a site can count.
+ * A missing cell is NaN from here on, never 0.
  */
 import type { Segment, Series } from '../../api/processing.ts';
 import type { CalendarTransformName } from '../../contract/calendar.ts';
@@ -60,7 +60,7 @@ function readCovariates(
     const values = new Float64Array(count + after.values.length);
     values.set(column(before, count));
     values.set(column(after, after.values.length), count);
-    // Without a history there is nothing to learn from; what is not known ahead is found to be lost later.
+    // Without a history there is nothing to learn from; covariates unknown over the horizon are found later.
     if (hasNumber(values.subarray(0, count))) covariates.push({ name: input.name, values });
     else warnings.push('COVARIATE_IGNORED');
   }
@@ -68,7 +68,7 @@ function readCovariates(
 }
 
 /**
- * Hours, weekdays, months and the year's turn say nothing beside the same in finer steps, which the forecaster makes in the task's time
+ * Hours, weekdays, months and the turn of the year add nothing to the finer calendar columns that the forecaster makes in the task's time
  * zone whether or not a task declares them.
  */
 const ownCalendar: ReadonlySet<string> = new Set<CalendarTransformName>([
@@ -85,7 +85,7 @@ function isOwnCalendar({ source }: TaskInput): boolean {
   return source.kind === 'calendar' && ownCalendar.has(source.transform);
 }
 
-/** Observed values alone: a cell that was filled in is as missing as an empty one, it must not be learned as real. */
+/** Observed values only: a filled cell counts as missing, so that it is not learned as real. */
 function column(series: Series | undefined, count: number): Float64Array {
   const values = new Float64Array(count).fill(Number.NaN);
   for (const [index, value] of (series?.values ?? []).entries())
@@ -98,7 +98,7 @@ function hasNumber(values: Float64Array): boolean {
   return values.some((value) => !Number.isNaN(value));
 }
 
-/** Part of its own range in the history that a covariate may leave without being called unusual. */
+/** Share of its range in the history by which a covariate may leave that range without a warning. */
 const beyondShareMax = 0.1;
 
 function reachesBeyond(values: Float64Array, count: number): boolean {

@@ -6,7 +6,7 @@ import type { TaskDeclaration } from '../../contract/task/declaration.ts';
 import { type Placed, readTask } from '../../contract/task/read.ts';
 import { cellsPerDay } from '../sample.ts';
 
-/** Throws a YamlError with one line per fault of all the files. */
+/** Throws a YamlError with one line per error in all the files. */
 export function readTaskFolder(folder: string): readonly TaskDeclaration[] {
   const names = namesOf(folder);
   if (names.length === 0) throw new YamlError(['the folder of task declarations contains no .yaml file']);

@@ -15,9 +15,9 @@ export interface ForecasterSetup {
   readonly host: string;
   readonly port: number;
   readonly declarations: readonly TaskDeclaration[];
-  /** Null: no token is asked for. */
+  /** Null: no token is required. */
   readonly bearerToken: string | null;
-  /** The product's version: the forecaster has no other. */
+  /** The product's version, which the forecaster shares. */
   readonly version: string;
   readonly workers: number;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface ForecasterSetup {
 
 export interface RunningForecaster {
   readonly port: number;
-  /** Takes no more requests, lets answers finish for `graceMs`, then ends the threads. */
+  /** Accepts no more requests, waits up to `graceMs` for answers, then ends the threads. */
   stop(graceMs: number): Promise<void>;
 }
 

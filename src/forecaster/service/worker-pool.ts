@@ -1,6 +1,6 @@
 /**
- * A fixed number of threads, each with one job at a time. The same series goes to the same thread where that is free: its
- * fit is there.
+ * A fixed number of threads, each with one job at a time. The same series goes to the same thread if that is free, because its
+ * fit is cached there.
  */
 import type { Transferable, Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
@@ -11,7 +11,7 @@ import { WorkerSlot } from './worker-slot.ts';
 export interface WorkerPool<Job, Reply> {
   /** Rejects when the signal aborts, when the thread dies, and when no thread is free. */
   run(job: Job, moved: readonly Transferable[], series: string, signal: AbortSignal): Promise<Reply>;
-  /** Threads that can take jobs now or are taking one. */
+  /** Threads that are idle or busy with a job. */
   readonly alive: number;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function startWorkerPool<Job, Reply>(
   }
 }
 
-/** The free slot that a series used last, or else the one that the fewest series come back to; null when none is free. */
+/** The free slot that a series used last, or else the one with the fewest series; null when none is free. */
 function seriesKeeper<Slot extends { readonly free: boolean }>(
   slots: readonly Slot[],
 ): (series: string) => Slot | null {
@@ -73,7 +73,7 @@ function seriesKeeper<Slot extends { readonly free: boolean }>(
     const last = lastOf.get(series);
     const slot = last?.free === true ? last : leastUsed(slots.filter(({ free }) => free));
     if (slot === null) return null;
-    // A Map keeps the order of insertion: used last, forgotten last.
+    // A Map keeps the order of insertion: the least recently used is forgotten first.
     lastOf.delete(series);
     lastOf.set(series, slot);
     const [oldest] = lastOf.keys();

@@ -1,6 +1,6 @@
 /**
- * One thread with at most one job, and the thread that follows it: work that computes cannot be asked to stop, so a job
- * that is aborted ends its thread, and another takes its place.
+ * One thread with at most one job, and its successors: a computation cannot be interrupted, so an aborted
+ * job ends its thread, and another replaces it.
  */
 import type { Transferable, Worker } from 'node:worker_threads';
 import type { Log } from '../../base/log.ts';
@@ -12,11 +12,11 @@ export class WorkerSlot<Job, Reply> {
   private readonly spawn: () => Worker;
   private readonly log: Log;
   private readonly first = Promise.withResolvers<void>();
-  /** Null after a thread died without a job: the next job starts another, so that a broken one is not started for ever. */
+  /** Null after a thread died without a job: the next job starts another, so that a broken one is not restarted forever. */
   private worker: Worker | null = null;
   private ready = false;
   private job: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | null = null;
-  /** The thread is being ended; the slot is free when it is gone. */
+  /** The thread is being terminated; the slot is free once it has ended. */
   private ending = false;
   private closed = false;
 
@@ -77,7 +77,7 @@ export class WorkerSlot<Job, Reply> {
         this.ready = true;
         this.first.resolve();
       }
-      // The threads of this slot answer nothing else but replies.
+      // The threads of this slot send only replies.
       else this.take()?.resolve(message as Reply);
     });
     worker.on('error', (error: unknown) => {
@@ -106,7 +106,7 @@ export class WorkerSlot<Job, Reply> {
     if (!this.closed) this.start();
   }
 
-  /** The job, which the slot then has no more. */
+  /** Takes the job from the slot. */
   private take() {
     const { job } = this;
     this.job = null;

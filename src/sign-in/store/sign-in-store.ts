@@ -1,4 +1,4 @@
-/** Accounts, sessions, codes of links and failed sign-ins, as they are stored. */
+/** Storage of accounts, sessions, codes of links and failed sign-ins. */
 import type { Role } from '../../gateway/roles.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 
@@ -11,27 +11,27 @@ export interface Account {
   readonly name: string;
   readonly role: Role;
   readonly disabled: boolean;
-  /** Null until its owner has set one. */
+  /** Null until its owner sets one. */
   readonly password: StoredPassword | null;
   readonly createdMs: number;
 }
 
-/** How a session began, and what keeps it going. */
+/** How a session began, and how it is renewed. */
 export interface StoredSession {
   readonly digest: string;
   readonly kind: 'link' | 'account' | 'provider';
   readonly subject: string;
   readonly role: Role;
-  /** Wall milliseconds; the session ends then in any case. */
+  /** Wall milliseconds; the session ends then at the latest. */
   readonly expiresMs: number;
-  /** Of a provider: until when its last answer holds, and what asks for the next one, sealed with the cookie. */
+  /** With a provider: when it must be asked again, and the refresh token, sealed with the cookie. */
   readonly refresh: SessionRefresh | null;
 }
 
 export interface SessionRefresh {
   readonly dueMs: number;
   readonly sealed: string;
-  /** While a process asks, wall milliseconds: until when the others leave it to that one. */
+  /** While a process refreshes, in wall milliseconds: until when the others leave it to that process. */
   readonly claimedUntilMs?: number;
 }
 
@@ -40,7 +40,7 @@ export interface Failures {
   readonly untilMs: number;
 }
 
-/** All tokens of a subject that were issued by then, or the one of an id. */
+/** All tokens that were issued to a subject by then, or the one with an id. */
 export interface Revocation {
   readonly kind: 'subject' | 'token';
   readonly value: string;
@@ -59,30 +59,30 @@ export interface SignInStore {
   account(name: string): Promise<Account | null>;
   putAccount(account: Account): Promise<void>;
   session(digest: string): Promise<StoredSession | null>;
-  /** Stores a new session, and removes those that have ended. */
+  /** Stores a new session, and removes expired ones. */
   addSession(session: StoredSession, nowMs: number): Promise<void>;
   /**
-   * The session, and whether its provider is now this caller's to ask. It is not if the last answer still holds, or if another process
-   * is asking: at most until `untilMs`.
+   * The session, and whether this caller may now ask its provider. It may not if the last answer is still valid, or if another process
+   * is asking; a claim lasts until `untilMs` at most.
    */
   claimRefresh(digest: string, nowMs: number, untilMs: number): Promise<RefreshClaim | null>;
-  /** Stores what its provider says now, and gives the claim up; false if the session has ended in the meantime. */
+  /** Stores the provider's answer and releases the claim; false if the session has ended in the meantime. */
   renewSession(session: StoredSession): Promise<boolean>;
   removeSession(digest: string): Promise<void>;
-  /** Ends every session that an account has open. */
+  /** Ends every open session of an account. */
   removeSessionsOf(name: string): Promise<void>;
   /** Replaces every other code of the same account, or of sign-in links. */
   putCode(digest: string, name: string | null, expiresMs: number): Promise<void>;
-  /** A code that was not used yet, whether or not it has ended. */
+  /** A code that has not been used, even if it has expired. */
   code(digest: string): Promise<{ readonly name: string | null; readonly expiresMs: number } | undefined>;
-  /** Uses a code up; false when somebody else did. */
+  /** Marks a code as used; false when it already was. */
   takeCode(digest: string): Promise<boolean>;
   failures(name: string): Promise<Failures>;
-  /** Stores the failures of a name; at most `rows` names are kept, those that wait longest. */
+  /** Stores the failures of a name; at most `rows` names are kept, those with the longest wait. */
   putFailures(name: string, failures: Failures, rows: number): Promise<void>;
   clearFailures(name: string): Promise<void>;
   revocations(): Promise<Revocation[]>;
-  /** Stores it; of the same subject or token the later one counts. The sessions of a subject end with it. */
+  /** Stores a revocation; the later one of a subject or token applies. Ends the sessions of a subject. */
   revoke(revocation: Revocation): Promise<void>;
 }
 
@@ -205,12 +205,12 @@ function sessionsOf(
   };
 }
 
-/** A claim that ends later than one made now would was made by a clock that is wrong. */
+/** A claim that ends later than one made now would comes from a wrong clock, and is ignored. */
 function isFree({ dueMs, claimedUntilMs = 0 }: SessionRefresh, nowMs: number, untilMs: number): boolean {
   return dueMs <= nowMs && !(claimedUntilMs > nowMs && claimedUntilMs <= untilMs);
 }
 
-/** False if there is no such session any more. */
+/** False if the session no longer exists. */
 async function updateSession(transaction: Transaction, session: StoredSession): Promise<boolean> {
   const { numUpdatedRows } = await transaction
     .updateTable('sign_in_session')

@@ -1,4 +1,4 @@
-/** Tables of accounts and sessions [identity §7] in the site database. No password, code or cookie is in them: digests only. */
+/** Tables of accounts and sessions [identity §7] in the site database. They contain no password, code or cookie: digests only. */
 
 declare module '../../storage/database.ts' {
   interface SiteTables {
@@ -6,11 +6,11 @@ declare module '../../storage/database.ts' {
     account: { name: string; role: string; state: string };
     /** Sessions by the digest of their cookie; `state` is JSON. */
     sign_in_session: { digest: string; subject: string; expires_ms: number; state: string };
-    /** Codes of links that were not used yet, by their digest. `name` is the account of a link that sets a password. */
+    /** Unused codes of links, by their digest. `name` is the account of a link that sets a password. */
     sign_in_code: { digest: string; name: string | null; expires_ms: number };
-    /** Failed sign-ins in a row, by the name that was given. */
+    /** Consecutive failed sign-ins, by the name that was given. */
     sign_in_failure: { name: string; failures: number; until_ms: number };
-    /** Tokens that count no more; `kind` is subject or token. */
+    /** Revoked tokens; `kind` is subject or token. */
     token_revocation: { kind: string; value: string; revoked_ms: number };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The grants of the world's operator [points §7], as far as an outside observer can know: an order that was answered holds from
- * then to its end, one whose answer was lost may hold. The consequences are checked by `invariants.ts`.
+ * The grants of the world's operator [points §7], as far as an outside observer can know: an acknowledged order is active from
+ * then to its end; one whose answer was lost may be active. `invariants.ts` checks the consequences.
  */
 import { worldSite } from './world-site.ts';
 
@@ -16,11 +16,11 @@ interface Hand {
   id: string | null;
   /** Since when it holds for certain; null while that is not known, or not any more. */
   heldMs: number | null;
-  /** Certainly over from then on. */
+  /** Certainly ended from then on. */
   overMs: number;
 }
 
-/** An order is carried out within this of being asked for, or never: half of what its caller waits. */
+/** An order is executed within this time of the request, or never: half of its caller's timeout. */
 const carriedOutMs = 10_000;
 
 export class Hands {
@@ -33,7 +33,7 @@ export class Hands {
 
   asked(key: string, kind: HandKind, [min, max]: readonly [number, number], durationMs: number): Hand {
     const nowMs = this.#now();
-    // An expired grant can still have been sent a moment ago.
+    // An expired grant may still have been sent a moment ago.
     this.#hands = this.#hands.filter(({ overMs }) => overMs > nowMs - 60_000);
     const hand = {
       key,
@@ -59,17 +59,17 @@ export class Hands {
     hand.overMs = endMs;
   }
 
-  /** Refused for what it asks: it never held. */
+  /** Refused as invalid: it was never active. */
   refused(hand: Hand): void {
     this.#hands = this.#hands.filter((each) => each !== hand);
   }
 
-  /** Those that somebody could release, the oldest first. */
+  /** Those that an operator could release, the oldest first. */
   ids(): string[] {
     return this.#alive(this.#hands).flatMap(({ id }) => id ?? []);
   }
 
-  /** Whether its release was carried out is not known until it is answered. */
+  /** Whether its release was executed is not known until it is answered. */
   releasing(id: string): void {
     for (const hand of this.#hands) if (hand.id === id) hand.heldMs = null;
   }
@@ -85,12 +85,12 @@ export class Hands {
     return living.some(({ min, max }) => [min, max].some((each) => Math.abs(each - value) < 1e-6));
   }
 
-  /** Whether a command of somebody's hand may be on its way. */
+  /** Whether a command from a grant may be on its way. */
   mayWrite(key: string, lateMs: number): boolean {
     return this.#near(key, lateMs).length > 0;
   }
 
-  /** The override that has held the point for so long, and will for as long. */
+  /** The override that has been active on the point for this long, and stays so for as long. */
   holding(key: string, sinceMs: number): number | null {
     const nowMs = this.#now();
     const all = this.#of(key, 'override').filter(({ overMs }) => overMs + sinceMs > nowMs);
@@ -137,7 +137,7 @@ export class Hands {
   }
 }
 
-/** Action points that an operator takes in hand, with the register that tells. */
+/** Action points that an operator overrides, with the register that shows the value. */
 export const handPoints = worldSite.points.flatMap((point) => {
   const { kind, instance, id, address, channel, min, max } = point;
   if (kind !== 'action' || address === undefined || !('register' in address)) return [];

@@ -1,5 +1,5 @@
 /**
- * The invariants of the world at every step, whatever fails [rules §6]: checked from outside, by the commands at devices, the
+ * The invariants of the world at every step, whatever fails [rules §6]: checked from outside, from the commands at devices, the
  * records and the answers to callers.
  */
 import { automationLimits } from '../../automation/limits.ts';
@@ -9,14 +9,14 @@ import type { Hands } from './hands.ts';
 import type { DeviceWrite } from './plant.ts';
 import { registerValue, worldSite } from './world-site.ts';
 
-/** A command is sent within its maximum age, and a request before it may take the channel until its timeout. */
+/** A command is sent within its maximum age, and an earlier request may occupy the channel until its timeout. */
 const commandLifeMs = 1000 + 400 + 50;
 /** Changes accepted in the last moment before a kill may not be stored yet [rules §6.3]. */
 const storedWithinMs = 60;
-/** The same of when a rule without a cooldown last acted: the next flush after `history_block_ms`, and its commit. */
+/** The same for the last action of a rule without a cooldown: the next flush after `history_block_ms`, and its commit. */
 const softStoredWithinMs = automationLimits.history_block_ms + automationLimits.state_flush_ms + 300;
 
-/** A record comes to be known within a tick and its way. */
+/** A record is known within a tick and its transfer. */
 const overriddenWithinMs = 150;
 
 interface Accepted {
@@ -24,7 +24,7 @@ interface Accepted {
   readonly written: number;
   readonly ruleId: number;
   readonly priority: number;
-  /** A crash may have taken what was to be remembered of it. */
+  /** A crash may have lost what had to be remembered of it. */
   forgotten: boolean;
 }
 
@@ -40,9 +40,9 @@ export class Invariants {
   readonly #hands: Hands;
   /** Accepted commands of each point, the newest last. */
   readonly #accepted = new Map<string, Accepted[]>();
-  /** By rule and revision, as far as they are known from answers. */
+  /** By rule and revision, as far as answers told them. */
   readonly #rules = new Map<string, RuleFacts>();
-  /** When each rule last acted, and the cooldown that it had then. */
+  /** When each rule last acted, and its cooldown at that time. */
   readonly #lastActed = new Map<number, { atMs: number; cooldownMs: number }>();
   /** The inputs of each rule's last run, and its trigger then. */
   readonly #lastSeen = new Map<
@@ -68,7 +68,7 @@ export class Invariants {
 
   knows(ruleId: number, revision: number, facts: RuleFacts): void {
     this.#rules.set(`${ruleId}@${revision}`, facts);
-    // Under another trigger nothing is known of what the one before had seen, even if that comes back.
+    // Under another trigger nothing is known of what the previous one had seen, even if that one returns.
     if (this.#lastSeen.get(ruleId)?.trigger !== facts.trigger) this.#lastSeen.delete(ruleId);
   }
 
@@ -123,7 +123,7 @@ export class Invariants {
     else this.#lastSeen.set(record.rule_id, { value, trigger, atMs: this.#now() });
     if (record.trigger.type !== 'on_change' || record.trigger.point?.instance === 3) return;
     if (last === undefined || last.value === null || last.value !== value || last.trigger !== trigger) return;
-    // A gap lasts for a while after what began it.
+    // A gap lasts for some time after what began it.
     if (last.atMs > this.#gapSinceMs + 15_000)
       this.violate(`rule ${record.rule_id} ran on a change from ${last.value} to ${value}`);
   }
@@ -203,7 +203,7 @@ export class Invariants {
     if (source === undefined) return this.violate(`${key}: ${value} was written and never accepted`);
     if (this.#now() - source.atMs > commandLifeMs)
       this.violate(`${key}: ${value} was written ${this.#now() - source.atMs} ms after it was accepted`);
-    // A request that was on the wire when the layer was restarted is the old one's last.
+    // A request on the wire when the layer was restarted is the last one of the old layer.
     if (source.atMs < this.#generationSinceMs && this.#now() - this.#generationSinceMs > 10)
       this.violate(`${key}: ${value} is a command of an older generation`);
   }
@@ -214,7 +214,7 @@ export class Invariants {
     this.newGeneration();
   }
 
-  /** The engine's thread is gone: what was not certain to be on the disk is forgotten here too. */
+  /** The engine's thread has ended: what was not certain to be on the disk is forgotten here too. */
   engineEnded(): void {
     const certainMs = Math.min(this.#diskBadSinceMs ?? Number.POSITIVE_INFINITY, this.#now() - storedWithinMs);
     // When a rule without a cooldown acted is stored with its other state: one that it is given later may know of an earlier run.
@@ -228,7 +228,7 @@ export class Invariants {
     this.gap();
   }
 
-  /** Each of `ids` must be among the executions found in the store; none of them is checked again. */
+  /** Each of `ids` must be among the stored executions; none of them is checked again. */
   stored(ids: readonly string[], found: ReadonlySet<string>): void {
     for (const id of ids) {
       if (!found.has(id)) this.violate(`execution ${id} is not in the history`);
@@ -236,7 +236,7 @@ export class Invariants {
     }
   }
 
-  /** To be asked while all is well: the executions that must be stored by now. */
+  /** To be called while nothing fails: the executions that must be stored by now. */
   dueInStore(): ReadonlyMap<string, number> {
     return this.#recorded;
   }

@@ -14,7 +14,7 @@ export const queries: readonly string[] = [
   'automation.instance.list',
 ];
 
-/** Those that are about no rule in particular. */
+/** Those that do not concern a particular rule. */
 const ofTheSite: ReadonlySet<string> = new Set([
   'automation.rule.create',
   'automation.rule.list',
@@ -36,7 +36,7 @@ export const worldOperations: readonly string[] = [
   'automation.scheduler.reload',
   ...queries,
 ];
-/** Relative to the others, which count 2: most rules run for a while before somebody takes them away. */
+/** Relative to the others, which count 2: most rules run for some time before they are deleted. */
 const weights: Readonly<Record<string, number>> = {
   'automation.rule.update': 8,
   'automation.rule.enable': 10,
@@ -46,13 +46,13 @@ const weights: Readonly<Record<string, number>> = {
 };
 const urn = worldOperations.flatMap((operation) => Array.from({ length: weights[operation] ?? 2 }, () => operation));
 
-/** `rules`: how many there are. */
+/** `rules`: the number of rules. */
 export function pickOperation(random: Random, rules: number): string {
   if (rules === 0 || (rules < rulesMost && random.chance(0.2))) return 'automation.rule.create';
   return random.pick(urn);
 }
 
-/** The body of the request; `isBranching` for a flow that must be taken. */
+/** The body of the request; `isBranching` marks a flow that the service must accept. */
 export function drawBody(random: Random, operation: string, order: number): { body: object; isBranching: boolean } {
   const rule = drawRule(random);
   if (operation === 'automation.rule.create') return { body: { name: `rule ${order}` }, isBranching: false };

@@ -1,4 +1,4 @@
-/** An operator of the world: takes actuators in hand, limits them, gives them back, and looks whether they hold. */
+/** An operator of the world: overrides and limits actuators, releases them, and checks that grants are effective. */
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { type Hands, handPoints } from './hands.ts';
@@ -18,7 +18,7 @@ interface OperatorParts {
   readonly note: (kind: string, what: string) => void;
 }
 
-/** An override reaches its device within this where nothing fails. */
+/** An override reaches its device within this time when nothing fails. */
 const reachesMs = 5000;
 
 export class Operator {
@@ -31,12 +31,12 @@ export class Operator {
     this.#parts = parts;
   }
 
-  /** Something fails, at most until then. */
+  /** Something fails, until then at most. */
   troubled(untilMs = this.#parts.now()): void {
     this.#quietSinceMs = Math.max(this.#quietSinceMs, untilMs);
   }
 
-  /** One order; `isAlive` says whether the process that was asked still runs. */
+  /** One order; `isAlive` says whether the process that received it still runs. */
   async act(site: SiteProcess, random: Random, isAlive: () => boolean): Promise<void> {
     const { hands } = this.#parts;
     const ids = hands.ids();
@@ -60,7 +60,7 @@ export class Operator {
     });
   }
 
-  /** On the clock of the world: what the answer says, which counts from when the order was taken up. */
+  /** On the clock of the world: the time in the answer, which counts from when the order was executed. */
   #endOf(answer: unknown): number {
     const { clock, now } = this.#parts;
     return now() + Date.parse(memberOf(answer, 'until')) - clock.wallMs();
@@ -106,7 +106,7 @@ export class Operator {
     }
   }
 
-  /** Where nothing has failed for a while, each actuator has the value that its override says. */
+  /** Where nothing has failed for some time, each actuator has the value of its override. */
   look(): void {
     const { hands, invariants, plant, now } = this.#parts;
     if (now() - this.#quietSinceMs < 2 * reachesMs) return;

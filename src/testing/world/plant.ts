@@ -1,7 +1,7 @@
 /**
- * The plant of the world and its faulty Modbus devices: a battery, a meter and a grid connection that answer what they are
- * told, over frames on simulated time. A device may refuse with any exception code, fall silent, talk nonsense, answer
- * twice, be slow or be away.
+ * The plant of the world and its faulty Modbus devices: a battery, a meter and a grid connection that follow their
+ * commands, over frames on simulated time. A device may refuse with any exception code, fall silent, send nonsense, answer
+ * twice, be slow or be unreachable.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ModbusPlace, OpenWire, WireEvents } from '../../devices/modbus/modbus-client.ts';
@@ -21,7 +21,7 @@ export interface PlantDevice {
   readonly name: string;
   readonly registers: Uint16Array;
   fault: DeviceFault;
-  /** With which it refuses while its fault is `exception`. */
+  /** The exception code while its fault is `exception`. */
   exception: number;
   reads: number;
   /** Connections made while it answers twice. */

@@ -1,4 +1,4 @@
-/** Chance with a seed: the same seed gives the same choices, on every machine (mulberry32). */
+/** Seeded random numbers: the same seed gives the same choices on every machine (mulberry32). */
 
 export interface Random {
   /** From 0, below 1. */
@@ -7,9 +7,9 @@ export interface Random {
   below(end: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Waiting time of an event that comes every `mean` on average. */
+  /** Waiting time of an event with a mean interval of `mean`. */
   wait(mean: number): number;
-  /** Another source that draws nothing from this one, so that one more choice here moves none there. */
+  /** Another source that draws nothing from this one, so that an additional draw here changes none there. */
   fork(name: string): Random;
 }
 

@@ -1,6 +1,6 @@
 /**
  * One life of the service in the world: the real stores, pipeline, engine and device layer on one simulated clock, over files
- * that outlive it. The parts between them are faulty: the ports of the threads, the disk, the wires.
+ * that outlive it. What connects them is faulty: the ports of the threads, the disk, the wires.
  */
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,9 +53,9 @@ export interface Disk {
 interface SiteEvents {
   /** A rule ran. */
   onRecord(record: ExecutionRecord): void;
-  /** A thread of the engine ended though nobody killed it. */
+  /** A thread of the engine ended that nobody killed. */
   onDeath(reason: string): void;
-  /** An engine that had been busy for too long was ended and is started again. */
+  /** An engine that had been busy for too long was ended and restarted. */
   onEnded(): void;
   /** Something was committed to the runtime database. */
   onCommit(): void;
@@ -93,7 +93,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
   const places = { site: join(folder, 'site.sqlite'), runtime: join(folder, 'runtime.sqlite') };
   const database = openDatabase(places.site, clock);
   const runtime = openRuntimeDatabase(places.runtime, clock);
-  // A kill leaves a copy of the bytes as they were: nothing is gained by waiting for the real disk.
+  // A kill keeps a copy of the bytes as they were: waiting for the real disk would add nothing.
   for (const each of [database, runtime]) await sql`PRAGMA synchronous = OFF`.execute(each.query);
   const faulty = <T>(work: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     const now = createSnapshot(worldSite.points.length);
     return reader.copyInto(now, clock) ? now : null;
   };
-  /** The store of a thread that has ended answers nothing any more. */
+  /** The store of an ended thread answers nothing more. */
   const slow = (inner: RunStore, isOver: () => boolean): RunStore => ({
     ...inner,
     append: (batch) =>
@@ -172,7 +172,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
           },
         };
       });
-      // Before the first rule runs: what happens is heard from the beginning.
+      // Before the first rule runs, so that every event is seen.
       const ruleIds = Array.from({ length: 1000 }, (_, index) => index + 1);
       pair.near.postMessage({ tag: 'call', id: 0, method: 'watch', argument: { ruleIds } });
       cores.push(core);
@@ -183,7 +183,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         async terminate() {
           pair.cut();
           await core.stop();
-          // An engine that did not answer in time is ended and started again, by design.
+          // An engine that did not answer in time is ended and restarted, by design.
           if (!stopping && stalledUntilMs < clock.monotonicMs() - answerMs)
             events.onDeath('the engine client ended its engine');
           else if (!stopping) events.onEnded();
@@ -240,7 +240,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
       const bytes = body === null ? undefined : Buffer.from(JSON.stringify({ ...body, confirmed: true }));
       return pipeline.perform(call, subject, bytes);
     },
-    /** The bytes on the disk at this moment become the next life's; this life does nothing any more. */
+    /** The bytes on the disk at this moment become those of the next life; this life does nothing more. */
     async kill(next: string): Promise<void> {
       stopping = true;
       mkdirSync(next, { recursive: true });
@@ -257,7 +257,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
       await Promise.all([database.close(), runtime.close()]).catch(() => undefined);
       rmSync(folder, { recursive: true, force: true });
     },
-    /** The engine's thread takes no message until then. */
+    /** The engine's thread handles no message until then. */
     stallEngine(untilMs: number): void {
       stalledUntilMs = untilMs;
       stall(untilMs);
@@ -302,7 +302,7 @@ interface PipelineParts {
   readonly devices: DeviceLayer;
 }
 
-/** The operations on rules, each behind the pipeline that HTTP requests go through. */
+/** The operations on rules, each behind the pipeline that HTTP requests pass through. */
 function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audit, devices }: PipelineParts) {
   const log: Log = silentLog;
   const { store, revisions, runtime } = stores;
@@ -355,7 +355,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
   return new Map([...capabilities, ...operator].map((bound) => [bound.descriptor.name, createPipeline(bound, parts)]));
 }
 
-/** A full disk takes no more of the journal than of anything else. */
+/** A full disk accepts no more of the journal than of anything else. */
 function faultyJournal(journal: RowJournal<RunRow>, disk: Disk): RowJournal<RunRow> {
   return {
     ...journal,

@@ -6,15 +6,15 @@ import type { Random } from './random.ts';
 export interface PortPair {
   readonly near: Port;
   readonly far: Port;
-  /** One end has died: what is on its way is lost. */
+  /** One end has died: messages on their way are lost. */
   cut(): void;
-  /** The far end is busy until then: what is sent to it arrives afterwards. */
+  /** The other end is busy until then: what is sent to it arrives afterwards. */
   stall(untilMs: number): void;
 }
 
 const longestMs = 4;
 
-/** `seen` hears of each message when it is sent by the far end. */
+/** `seen` is called for each message when the other end sends it. */
 export function portPair(clock: Clock, random: Random, seen: (message: unknown) => void): PortPair {
   let isCut = false;
   const end = () => ({ listeners: [] as ((message: unknown) => void)[], arrivesMs: 0 });
@@ -28,7 +28,7 @@ export function portPair(clock: Clock, random: Random, seen: (message: unknown) 
       if (isCut) return;
       onSend(message);
       const copy: unknown = structuredClone(message);
-      // Never before the one that was sent before it.
+      // Never before the previous one.
       other.arrivesMs = Math.max(other.arrivesMs, clock.monotonicMs() + random.below(longestMs));
       clock.after(other.arrivesMs - clock.monotonicMs(), () => {
         if (!isCut) for (const listener of other.listeners) listener(copy);

@@ -1,4 +1,4 @@
-/** Repeated checks of the world beside the records: that points are seen, and that devices are read. */
+/** Repeated checks of the world in addition to the records: that rules see their points, and that devices are read. */
 import { rowsOf } from '../../automation/run-blocks.ts';
 import { usable } from '../../site/snapshot.ts';
 import type { Invariants } from './invariants.ts';
@@ -16,7 +16,7 @@ export class Watches {
   /** By point: its value and since when it has been that. */
   readonly #steady = new Map<number, { value: number; sinceMs: number }>();
   readonly #readsBefore = new Map<string, number>();
-  /** When stored runs were looked at. */
+  /** When stored runs were last checked. */
   #lookedMs = 0;
   /** Rules and revisions that had not seen their point's value, and when that was first noticed. */
   readonly #missing = new Map<string, number>();
@@ -67,7 +67,7 @@ export class Watches {
     }
   }
 
-  /** Those that ran up to `untilMs`, once in a while; later ones may wait still. */
+  /** Those that ran up to `untilMs`, once in a while; later ones may still be waiting. */
   async storedRuns(site: SiteProcess, untilMs: number): Promise<void> {
     if (this.#now() - this.#lookedMs < storedEveryMs) return;
     this.#lookedMs = this.#now();

@@ -1,6 +1,6 @@
 /**
- * Simulated time of the world: one task at a time, in order of time and then of asking. A process that is killed takes its
- * tasks with it. Between two tasks everything that was promised is carried out, so that the order never depends on chance.
+ * Simulated time of the world: one task at a time, ordered by time and then by when it was scheduled. A killed process takes its
+ * tasks with it. Between two tasks every pending promise is settled, so that the order never depends on chance.
  */
 import { type Clock, checkDelay } from '../../base/clock.ts';
 
@@ -20,7 +20,7 @@ interface Watch {
 }
 
 export interface ProcessClock extends Clock {
-  /** The process is gone: nothing that it still waits for happens. */
+  /** The process is gone: none of its waits ends. */
   kill(): void;
 }
 
@@ -40,7 +40,7 @@ export class WorldClock {
     return this.#heap.some((task) => !task.done);
   }
 
-  /** Does the next task that is due by `untilMs`; false when there is none, and then it is that late. */
+  /** Runs the next task that is due by `untilMs`; false when there is none, and the time is then `untilMs`. */
   step(untilMs: number): boolean {
     this.#ringChanged();
     while (this.#heap[0]?.done === true) this.#pop();

@@ -1,4 +1,4 @@
-/** The site of the world, and rules that somebody might draw for it. */
+/** The site of the world, and rules that an engineer might draw for it. */
 import { readSite, type SitePoint } from '../../site/site.ts';
 import type { Random } from './random.ts';
 
@@ -89,7 +89,7 @@ export function drawBranches(): Pick<DrawnRule, 'flow_json' | 'trigger_config'> 
   return { flow_json: { nodes, edges: [] }, trigger_config: { type: 'interval', interval_ms: 1000 } };
 }
 
-/** Commands both action points of the battery at every tick, whatever is known of the plant. */
+/** Commands both action points of the battery at every tick, whatever the state of the plant. */
 export function drawBusy(): Omit<DrawnRule, 'priority'> {
   const writes = [
     { instance: 1, point: 1, value: 10 },

@@ -39,10 +39,10 @@ const startWithinMs = 60_000;
 /** Of the real event loop; a start that waits for nothing on simulated time takes a few. */
 const startTurnsMaximum = 100_000;
 
-/** Hears the trace as it is made. */
+/** Receives the trace as it is made. */
 export type TraceListener = (atMs: number, kind: string, what: string) => void;
 
-/** Whatever happens by chance; each draws from a sequence of its own, so that one may be left out. */
+/** Everything random; each source draws from its own sequence, so that one may be left out. */
 export const happenings = ['clients', 'devices', 'disk', 'layer', 'stall', 'kill', 'hands'] as const;
 export type Happening = (typeof happenings)[number];
 
@@ -84,7 +84,7 @@ class World {
   readonly #rules = new Map<number, number | null>();
   /** The last fault of each device and of the disk, by its number. */
   readonly #struck = new Map<string, number>();
-  /** Rules that somebody asked to delete, and whether that was done is not known. */
+  /** Rules whose deletion was requested, while its outcome is not known. */
   readonly #deleting = new Set<number>();
   #life = 0;
   #site: SiteProcess | undefined;
@@ -131,7 +131,7 @@ class World {
     this.#sometimes(120_000, 'stall', (random) => this.#stall(random));
     this.#sometimes(400_000, 'kill', (random) => this.#planKill(random));
     this.#every(10_000, () => {
-      // An engine that is being started again answers nothing for a moment.
+      // An engine that is restarting does not answer for a moment.
       this.#look().catch((error: unknown) => error instanceof Fault || this.#uncaught(error));
     });
     this.#every(1000, () => this.#watches.points(this.#site));
@@ -279,14 +279,14 @@ class World {
     await this.#compare();
   }
 
-  /** No change that was acknowledged is lost. */
+  /** No acknowledged change is lost. */
   async #compare(): Promise<void> {
     const site = this.#site;
     if (site === undefined) return;
     for (const [id, revision] of this.#rules) {
       const row = await site.store.get(id);
       if (revision === null && row !== null) this.#invariants.violate(`rule ${id} was deleted and is there again`);
-      // One that was being deleted may be gone, whether that was answered or not.
+      // One that was being deleted may be gone, whether the request was answered or not.
       const mayBeGone = row === null && this.#deleting.has(id);
       if (revision !== null && !mayBeGone && (row === null || row.revision < revision))
         this.#invariants.violate(`rule ${id}: revision ${revision} was acknowledged and is lost`);
@@ -317,9 +317,9 @@ class World {
       this.#operator.troubled();
       this.#invariants.gap();
       const { reads } = device;
-      // A device that is well again is read again, whatever it did before.
+      // A device that has recovered is read again, whatever it did before.
       this.#outside.after(20_000, () => {
-        // Unless it was struck again meanwhile.
+        // Unless it has failed again meanwhile.
         const isWell = device.fault === 'none' && this.#struck.get(device.name) === struck;
         if (isWell && device.reads === reads && this.#site !== undefined)
           this.#invariants.violate(`${device.name} is well and was not read for 20 s`);
@@ -339,7 +339,7 @@ class World {
       this.#disk.isFull = false;
       this.#disk.delayMs = 1;
       this.#operator.troubled();
-      // Waiting rows are stored within some seconds, unless another fault came.
+      // Waiting rows are stored within some seconds, unless another fault occurred.
       this.#outside.after(4000, () => {
         if (this.#struck.get('disk') === struck) this.#invariants.disk(false);
       });
@@ -362,7 +362,7 @@ class World {
     await this.#site.restartDevices();
   }
 
-  /** Now and then all is looked at: ticks, queues, what is stored. */
+  /** Checks everything from time to time: ticks, queues, stored runs. */
   async #look(): Promise<void> {
     const site = this.#site;
     const alive = this.#alive;
