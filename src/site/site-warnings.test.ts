@@ -53,6 +53,33 @@ test.each([
 
 test.each([
   [
+    'the same kind',
+    'action',
+    'level',
+    ['1:action:1 (tank level) and 1:action:2 (tank level) have the same name: rename one of them'],
+  ],
+  ['another kind', 'measurement', 'level', []],
+  ['another name', 'action', 'depth', []],
+])('[points §1.2] a name again, for %s', (_, kind, name, warnings) => {
+  const text = `schema: svc.site.v1
+site: { id: a, name: A, timezone: UTC }
+channels: [{ id: derived, driver: virtual }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: action, unit: "1", min: 0, max: 100, channel: derived }
+      - { id: 2, name: ${name}, kind: ${kind}, unit: "1", min: 0, max: 100, channel: derived }
+  - id: 2
+    name: tank
+    points:
+      - { id: 1, name: level, kind: action, unit: "1", min: 0, max: 100, channel: derived }
+`;
+  expect(siteWarnings(readSite(text, 'site.yaml'))).toEqual(warnings);
+});
+
+test.each([
+  [
     'above 100',
     'is never raised: a value of 1:measurement:1 (tank level) outside 0..100 is bad; change the threshold or the range',
   ],

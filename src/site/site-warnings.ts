@@ -10,7 +10,11 @@ type Label = (point: SitePoint) => string;
 export function siteWarnings(site: WarnedSite): readonly string[] {
   const nameOf = new Map(site.instances.map(({ id, name }) => [id, name]));
   const label: Label = ({ instance, kind, id, name }) => `${instance}:${kind}:${id} (${nameOf.get(instance)} ${name})`;
-  return [...sharedPlaces(site, label), ...site.alarms.flatMap((alarm) => alarmWarnings(alarm, site, label))];
+  return [
+    ...sharedPlaces(site, label),
+    ...sharedNames(site, label),
+    ...site.alarms.flatMap((alarm) => alarmWarnings(alarm, site, label)),
+  ];
 }
 
 /**
@@ -31,6 +35,18 @@ function sharedPlaces({ points, channels }: WarnedSite, label: Label): Set<strin
     }
   }
   return found;
+}
+
+/** Points that only their numbers distinguish: the editor, the tiles and the trends show names. */
+function sharedNames({ points }: WarnedSite, label: Label): string[] {
+  const named = new Map<string, SitePoint>();
+  return points.flatMap((point) => {
+    const key = `${point.instance}:${point.kind}:${point.name}`;
+    const other = named.get(key);
+    if (other !== undefined) return [`${label(other)} and ${label(point)} have the same name: rename one of them`];
+    named.set(key, point);
+    return [];
+  });
 }
 
 /** An alarm that is never raised, or never clears: an unusable value, such as one outside the point's range, changes no alarm. */
