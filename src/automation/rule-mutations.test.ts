@@ -225,7 +225,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     await call('update', id, { name: 'x'.repeat(128) });
   });
 
-  test('[rules §9] a rule imported by another process cannot be executed before the next reload, and the error says so', async () => {
+  test('[rules §9] executing a rule that another process imported fails until a reload, with an error that asks for one', async () => {
     const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create(
       { name: 'imported' },
       testAct,

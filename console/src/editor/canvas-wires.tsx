@@ -85,7 +85,7 @@ export const DrawnWire = memo(function DrawnWire(parts: EdgeProps<CanvasWire>) {
 /** Sampled positions along a wire: enough to hit a node of usual size on a wire across the screen. */
 const wireSamples = 40;
 
-/** The wire with the longest part under an area of the screen; null if there is none. */
+/** The wire with the longest part under an area of the screen, or null. */
 export function wireUnder(frame: HTMLElement, wires: readonly CanvasWire[], box: DOMRect): FlowWire | null {
   let found: { id: string; share: number } | null = null;
   for (const path of frame.querySelectorAll<SVGPathElement>('.react-flow__edge-path')) {

@@ -3,7 +3,7 @@ import { isFields } from '../../../src/rules/issues.ts';
 
 export type NodeNames = (id: string) => string;
 
-/** The label of each node; with its id where several nodes have the label, and the id alone where there is none. */
+/** The label of each node. Nodes with the same label also show their ids; nodes without a label show only their id. */
 export function nodeNames(flow: unknown): NodeNames {
   const nodes: unknown = isFields(flow) ? flow['nodes'] : undefined;
   const labels = new Map<unknown, unknown>(

@@ -100,7 +100,7 @@ export function triggerWords(record: AnyRecord, catalogue: ConsoleCatalogue): st
 
 interface RowParts {
   readonly record: RunRecord;
-  /** Time of the next different decision: null if there is none, undefined if the row is a single run. */
+  /** Time of the next different decision, or null; undefined if the row is a single run. */
   readonly until: string | null | undefined;
   readonly catalogue: ConsoleCatalogue;
   readonly chosen: boolean;

@@ -238,7 +238,7 @@ export function useLastRun(ruleId: number): RunRecord | null {
   return useSyncExternalStore(subscribeStore, () => lastRecords.get(ruleId) ?? null);
 }
 
-/** Calls `listener` for every pushed run. */
+/** Subscribes to pushed runs; returns the function that unsubscribes. */
 export function onRun(listener: (record: RunRecord) => void): () => void {
   recordListeners.add(listener);
   return () => void recordListeners.delete(listener);

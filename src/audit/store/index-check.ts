@@ -16,7 +16,7 @@ const indexes: readonly { readonly name: string; readonly order: string; readonl
   { name: 'audit_event_closes', order: 'accepted_event_id', condition: 'accepted_event_id IS NOT NULL' },
 ];
 
-/** The first incomplete index; null if there is none. On a separate connection, because its settings would slow down other reads. */
+/** The first incomplete index, or null. Uses its own connection, because its settings would slow down other reads. */
 export async function incompleteIndex(server: PostgresServer): Promise<string | null> {
   const connection = await server.connect();
   try {
