@@ -13,7 +13,7 @@ import {
 const facts = { id: 'a', name: 'A', priority: 'high', message: null, point: null, threshold: null } as const;
 const by = { kind: 'user', id: 'ada' };
 
-/** ISA-18.2 written down once more, as a table of words and without sharing a line with the product. */
+/** ISA-18.2 a second time, as a table of words that shares no code with the product. */
 class NaiveAlarm {
   active = false;
   acknowledged = true;

@@ -163,7 +163,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     await keeper.open();
     await look({});
     expect(state('engine-restarted')).toBe('normal');
-    // This keeper is not stopped.
+    // This keeper is never stopped.
     keeper = create();
     await keeper.open();
     await look({});
@@ -193,7 +193,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     ];
     for (const [id, cause, end] of causes) {
       await look(cause);
-      // The delay of `channel-offline`; the others have none.
+      // This is the delay of `channel-offline`; the other alarms have none.
       await look({}, alarmLimits.channel_offline_ms);
       expect(state(id), id).toBe('active-unacknowledged');
       await look(end);
@@ -262,7 +262,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(described()).toMatchObject({ ...now, state: 'active-unacknowledged', count: 1 });
     expect(told).toEqual(['Tank nearly full']);
     expect(await keeper.acknowledge('level-high', ada)).toMatchObject(now);
-    // The same on a process that only reads what another one stored.
+    // The same, in a process that only reads what another one stored.
     const standby = create({ sources: () => changed, controls: () => false, shared: true });
     await standby.open();
     await standby.look();
@@ -284,7 +284,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBe('cleared-unacknowledged');
     expect(await keeper.acknowledge('level-high', ada)).toMatchObject({ state: 'normal' });
     expect(state('level-high')).toBeUndefined();
-    // One that never occurred leaves at once.
+    // An alarm that never occurred is removed at once.
     defined = sources;
     await look({ sample: level(50) });
     expect(state('level-high')).toBe('normal');
@@ -336,14 +336,14 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('audit-broken')).toBe('active-unacknowledged');
     await expect(keeper.acknowledge('audit-broken', ada)).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('audit-broken')).toBe('active-unacknowledged');
-    // Changes in between are noticed too.
+    // Changes in between are noticed as well.
     await expect(look({ grants: [override] })).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('override-active')).toBe('active-unacknowledged');
     await expect(look({ grants: [] })).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('override-active')).toBe('cleared-unacknowledged');
     away = false;
     await look({ auditBroken: null });
-    // Of three changes that waited, `unsaved_max` of 2 has lost the oldest.
+    // Of three waiting changes, an `unsaved_max` of 2 dropped the oldest.
     expect(await history()).toEqual([
       'override-active active-unacknowledged -',
       'override-active cleared-unacknowledged -',

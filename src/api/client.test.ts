@@ -21,7 +21,7 @@ afterEach(async () => {
   raw = undefined;
 });
 
-/** A gateway whose one operation notes the call and answers `data`. */
+/** A gateway whose only operation records the call and answers `data`. */
 async function serving(descriptor: Capability, answer: (context: CallContext) => unknown) {
   const calls: CallContext[] = [];
   const bound: BoundCapability = {
@@ -36,7 +36,7 @@ async function serving(descriptor: Capability, answer: (context: CallContext) =>
   return { calls, client: createClient({ baseUrl: gateway.base, token: () => 'ada' }) };
 }
 
-/** A server that answers every request with the same words, whatever they are. */
+/** A server that gives every request the same answer. */
 async function saying(status: number, text: string, headers: Record<string, string> = {}): Promise<string> {
   raw = createServer((_request, response) => response.writeHead(status, headers).end(text));
   await new Promise<void>((resolve) => raw?.listen(0, '127.0.0.1', resolve));
@@ -137,7 +137,7 @@ describe('[platform §3] a call by its descriptor', () => {
   test('a path parameter may have an underscore in its name', async () => {
     const { calls, client } = await serving(dataProcessing.result, () => ({}));
     const result_id = '0190aee6-2139-7a87-8448-806f1b843201';
-    // The answer here is not a kept result.
+    // This answer is not a stored result.
     await failureOf(client.call(dataProcessing.result, { params: { result_id } }));
     expect(calls[0]?.params).toEqual({ result_id });
   });

@@ -1,4 +1,4 @@
-/** Bounds of a plan of rules [rules §12.4]. */
+/** Limits of a plan of rules [rules §12.4]. */
 import { Check } from 'typebox/schema';
 import { expect, test } from 'vitest';
 import { gatewayLimits } from '../gateway/limits.ts';

@@ -1,4 +1,4 @@
-/** Bounds of the arguments of a template [rules §13.1]. */
+/** Limits of the arguments of a template [rules §13.1]. */
 import { Check } from 'typebox/schema';
 import { expect, test } from 'vitest';
 import { ruleTemplates } from './rule-templates.ts';

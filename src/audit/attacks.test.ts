@@ -7,9 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { attackedTrail, honestTrail } from '../testing/audit-attacks.ts';
 
 const runs = [
-  // Each attack once.
+  // Each attack, once.
   { engine: 'sqlite', seeds: Array.from({ length: 18 }, (_, seed) => seed) },
-  // A row, an index and a whole forgery: the rest is the same code, and each seed makes a schema of its own.
+  // A row, an index and a whole forgery: all others share the same code, and each seed makes a schema of its own.
   { engine: 'postgres', seeds: [6, 14, 11] },
 ] as const;
 
@@ -21,7 +21,7 @@ describe('the audit trail under attack', () => {
       for (const seed of seeds) {
         const { attack, isWhole, good, told, toldAlone } = await attackedTrail(seed, engine);
         expect({ seed, attack, good }).toEqual({ seed, attack, good: false });
-        // Only the witness can tell: nothing at the site is out of place.
+        // Only the witness can tell: nothing at the site looks wrong.
         if (isWhole) expect({ seed, attack, toldAlone }).toEqual({ seed, attack, toldAlone: '' });
         expect(told, `${attack} of seed ${seed}`).toMatch(/sequence \d+|index audit_event_\w+|tenant-1\/project-1/);
       }

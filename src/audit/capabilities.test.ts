@@ -77,7 +77,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     await trail.close();
   });
 
-  /** Raw, so that empty and repeated headers can be sent. */
+  /** Sent raw, so that headers can be empty or repeated. */
   const send = (path: string, headers: Record<string, string | string[]> = {}, bearer: string | null = token) =>
     new Promise<Sent>((resolve, reject) => {
       const authorization = bearer === null ? {} : { authorization: `Bearer ${bearer}` };
@@ -202,11 +202,11 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
         'application/json; charset=utf-8',
       ]);
     }
-    // Two spellings of "beyond the store" are not the same sequence.
+    // Two spellings of "beyond the store" are two different sequences.
     expect(
       (await send(`${stream}?cursor=9223372036854775808`, { 'last-event-id': '9223372036854775809' })).status,
     ).toBe(400);
-    // To the query the header means nothing.
+    // The query ignores the header.
     expect(JSON.parse((await send(events, { 'last-event-id': 'x' })).text).items).toHaveLength(12);
   });
 

@@ -1,4 +1,4 @@
-/** The checkpoint file after a crash or a full disk [audit §7]: nothing of it is lost but what was never whole. */
+/** The checkpoint file after a crash or on a full disk [audit §7]: only incomplete lines are lost. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ describe('the checkpoint file', () => {
     const module = JSON.stringify(new URL('../base/own-file.ts', import.meta.url).href);
     const program = `import { appendLineDurably } from ${module};
       try { appendLineDurably(${JSON.stringify(path)}, 'b'.repeat(900)); } catch (error) { console.log(error.code); }`;
-    // Files of this process end after 1 KiB.
+    // No file of this process may exceed 1 KiB.
     const limited = [
       '-c',
       `trap '' XFSZ; ulimit -f 1; exec "$0" --input-type=module -e "$1"`,

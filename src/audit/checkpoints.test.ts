@@ -92,7 +92,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
       ['events', 3],
       ['access', 1],
     ]);
-    // Nothing new, and told again all the same [audit §9.3].
+    // Nothing new, but reported again [audit §9.3].
     expect(auditLimits.checkpoint_max_age_ms).toBe(600_000);
     time.advance(600_000);
     await expect.poll(signed).toEqual([
@@ -214,11 +214,11 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
       const asked = { below: null, limit: 9, from: null, to: null, filters: {} };
       return (await opened.search.page(testScope, asked)).items.map((item) => item.outcome);
     };
-    // Half a second before it may be closed: whatever looks now is done before anything else is stored.
+    // Half a second before it may be closed: the check finishes before anything else is stored.
     simulated.advance(630_500);
     await trail.database.commitNothing();
     expect(await outcomes()).toEqual(['accepted']);
-    // Looked for every 120 s, and not only as rarely as a record may stand open.
+    // Checked every 120 s, although a record may stand open for longer.
     const next = async () => {
       simulated.advance(120_000);
       return outcomes();

@@ -30,7 +30,7 @@ describe.each(engines)('the full check on %s', (engine) => {
   });
   afterEach(() => trail.close());
 
-  /** A clock on which pauses take no time; what was asked for is summed. */
+  /** A clock on which pauses take no time; the requested pauses are added up. */
   const impatient = (inPause: () => Promise<void> = async () => undefined) => {
     let pausedMs = 0;
     const after = (ms: number, task: () => void) => {
@@ -101,7 +101,7 @@ describe.each(engines)('the full check on %s', (engine) => {
     const { breaks, checkpointer } = signer();
     await checkpointer.cover(owner);
     let nowMs = 0;
-    // Each look at the clock is 2 ms later: a portion of work takes 2 ms.
+    // Each reading of the clock is 2 ms later than the one before: a slice of work takes 2 ms.
     const ticking = { ...clock, monotonicMs: () => (nowMs += 2) };
     const parts = { database: trail.database, clock: ticking, log: silentLog, limits: auditLimits, breaks };
     await new FullCheck({ ...parts, key: '', heads: () => [] }).check();

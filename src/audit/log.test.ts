@@ -65,7 +65,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     const sequencesOf = [];
     for (const log of [a, a, b, b, a, b, a, a]) sequencesOf.push((await log.append(entry({ details: {} }))).sequence);
     expect(sequencesOf).toEqual(upTo(8));
-    // Its own, in a transaction of another change: kept, and given up.
+    // Appended inside a transaction of another change: once committed, once rolled back.
     await database.transaction((transaction) => a.appendIn(transaction, entry()));
     const undone = database.transaction(async (transaction) => {
       await a.appendIn(transaction, entry());

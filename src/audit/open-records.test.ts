@@ -1,4 +1,4 @@
-/** Accepted records that nobody concluded [platform §3]: a crash left them open, and they end as `unknown`. */
+/** Accepted records without a conclusion [platform §3]: a crash left them open, and they end as `unknown`. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
@@ -61,14 +61,14 @@ describe.each(engines)('open audit records on %s', (engine) => {
     await act.renew();
     await log.append(auditEntry());
     await log.append(auditEntry({ correlationId: 'correlation-2' }));
-    // A service that starts closes everything else.
+    // A service that starts closes all others.
     expect([await close(), await closedThrough()]).toEqual([1, 0]);
     trail.clock.setWall(begunMs + 3_600_000);
     await act.renew();
     trail.clock.setWall(begunMs + 3_600_000 + inProgressForMs - 1);
     expect([await close(), await close(631_000), await close(Number.POSITIVE_INFINITY)]).toEqual([0, 0, 0]);
     trail.clock.setWall(begunMs + 3_600_000 + inProgressForMs);
-    // Even by a look that closes nothing else: another process accepted it.
+    // Even by a check that closes nothing else: another process accepted it.
     expect([await close(Number.POSITIVE_INFINITY), await closedThrough()]).toEqual([1, 3]);
     expect(await trail.rows('SELECT * FROM audit_in_progress')).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe.each(engines)('open audit records on %s', (engine) => {
     await trail.database.commitNothing();
     expect(await closedThrough()).toBe(1);
     clock.advance(1);
-    // The record that was closed at the start is the second of five; the last one is at work.
+    // The record closed at the start is the second of five; the last one is still in progress.
     await expect.poll(closedThrough).toBe(4);
     clock.advance(10 * 120_000);
     await records.close();

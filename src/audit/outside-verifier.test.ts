@@ -1,6 +1,6 @@
 /**
- * Checkpoints and proofs of the audit verify with the verifier of another project [audit §9.4]: sigstore's, which reads signed notes,
- * keys and RFC 6962 proofs by itself. The file of a proof is taken apart here by its description, not by our reader.
+ * Checkpoints and proofs of the audit, verified by another project's verifier [audit §9.4]: sigstore's, which reads signed notes,
+ * keys and RFC 6962 proofs by itself. The proof file is parsed here from its description, not by our own reader.
  */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { verifyCheckpoint } from '@sigstore/verify/dist/tlog/checkpoint.js';
@@ -24,14 +24,14 @@ const origin = originOf(testOrigin, owner);
 type Entry = Parameters<typeof verifyCheckpoint>[0];
 type Log = Parameters<typeof verifyCheckpoint>[1][number];
 
-/** A proof file in the terms of the other verifier. */
+/** A proof file in the other verifier's terms. */
 function entryOf(file: string): Entry {
   const [head = '', ...rest] = file.split('\n\n');
   const [, extra = '', index = '', ...hashes] = head.split('\n');
   const event = Buffer.from(extra.replace('extra ', ''), 'base64');
   return {
     logIndex: index.replace('index ', ''),
-    // The log holds the hash of an event.
+    // The log's entry is the hash of an event.
     canonicalizedBody: createHash('sha256').update(event).digest(),
     inclusionProof: {
       logIndex: index.replace('index ', ''),

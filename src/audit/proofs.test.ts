@@ -1,4 +1,4 @@
-/** Checkpoints, proofs and witnesses of a stored trail [audit §9], on both engines, checked by the verifier that others use. */
+/** Checkpoints, proofs and witnesses of a stored trail [audit §9], on both engines, checked by an independent verifier. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
   test('[audit §9.1] a tree that two processes grow by turns is that of all events', async () => {
     const [one, other] = [testSigner(trail, { key }), testSigner(trail, { key })];
     let size = 0;
-    // The first grows on in memory where nobody else signed, and reads what somebody else stored.
+    // The first signer extends its tree in memory while nobody else signs, and reads from the store what others signed.
     for (const [by, count] of [
       [one, 100],
       [one, 700],
@@ -130,7 +130,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
       [one, 300],
       [other, 10],
       [one, 257],
-      // The most hashes that a signer holds for the tree, and one more.
+      // At the most hashes that a signer keeps of the tree, and one beyond.
       [one, 10_000],
       [one, 10_001],
     ] as const) {
@@ -202,7 +202,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     expect(removed).toBe(600);
     await checkpointer.cover(owner);
     expect(await check(await proofs.inclusion(testScope, 602))).toMatchObject({ holds: true, head: { size: 603 } });
-    // Another process, which has to read it all from the store.
+    // Another process, which has to read the whole log from the store.
     const fresh = testSigner(trail, { key });
     await fillTrail(trail, 500);
     await fresh.checkpointer.cover(owner);
@@ -245,12 +245,12 @@ describe.each(engines)('audit proofs on %s', (engine) => {
       holds: false,
       reason: 'the witness w3 did not cosign the checkpoint',
     });
-    // A process that starts again learns from the witness what it saw.
+    // A process that starts again learns from the witness which head it last saw.
     await fillTrail(trail, 400);
     const fresh = testSigner(trail, { key, clock: systemClock, witnesses, required: 2, ask });
     expect(await check(await fresh.proofs.inclusion(testScope, 403), null, verifiers)).toMatchObject({ holds: true });
     expect(fresh.breaks.list()).toEqual([]);
-    // The policy of now counts, not that of then.
+    // The current policy counts, not the one of that time.
     const stricter = testSigner(trail, { key, witnesses: [], required: 1 });
     await expect(stricter.proofs.checkpoint(testScope, 'events')).rejects.toMatchObject({ code: 'no-checkpoint' });
   });
@@ -287,7 +287,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     await expect
       .poll(() => third.breaks.list())
       .toMatchObject([{ reason: expect.stringContaining('saw another head of the same size 20') }]);
-    // Nothing more is signed of it, until a person acknowledges the break: then the log has another name.
+    // No further checkpoint is signed until a person acknowledges the break: then the log gets another name.
     await fillTrail(older, 10);
     await third.checkpointer.cover(owner);
     expect(third.checkpointer.signedSize(owner)).toBe(20);

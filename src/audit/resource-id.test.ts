@@ -1,4 +1,4 @@
-/** [audit §1] Resources of any name can be recorded. */
+/** [audit §1] Resources can be recorded under any name. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isRecordable } from './event.ts';

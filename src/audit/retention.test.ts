@@ -1,4 +1,4 @@
-/** Retention [audit §8]: off by default; removes at or below a signed, audited mark, and what is left verifies. */
+/** Retention [audit §8]: off by default; removes at or below a signed, audited mark, and the remaining events verify. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { siteSchema } from '../databases/schemas.ts';
@@ -26,7 +26,7 @@ import { verifyScan } from './verify.ts';
 const dayMs = 86_400_000;
 const begin = Date.UTC(2026, 0, 1);
 
-/** Attacks of each engine beyond plain changes. */
+/** Attacks specific to each engine, beyond plain edits. */
 const pastTheTriggers = {
   sqlite: [
     'INSERT OR REPLACE INTO audit_event SELECT * FROM audit_event WHERE sequence = 31',

@@ -48,7 +48,7 @@ describe.each(engines)('audit search on %s', (engine) => {
       const began = last;
       let pages = 0;
       const seen = await walk(limit, {}, async () => {
-        // Small pages are many; each append waits for the disk.
+        // Small pages mean many requests, and each append waits for the disk.
         if (pages++ % Math.ceil(50 / limit) === 0) last = (await log.append(auditEntry())).sequence;
       });
       expect(last).toBeGreaterThan(began);
@@ -127,7 +127,7 @@ describe.each(engines)('audit search on %s', (engine) => {
       const last = compiled.at(-1);
       const parameters = (last?.parameters ?? []).map((value) => (typeof value === 'number' ? value : String(value)));
       const plan = raw.prepare(`EXPLAIN QUERY PLAN ${last?.sql}`).all(...parameters);
-      // One line: no sorting beside it, and both bounds of the sequence are the index's.
+      // A single line: no sort step, and the index serves both bounds of the sequence.
       expect(plan.map((step) => step['detail'])).toEqual([
         expect.stringMatching(
           new RegExp(`USING INDEX ${index} \\(chain_id=\\? AND \\w+=\\? AND sequence>\\? AND sequence<\\?\\)`),

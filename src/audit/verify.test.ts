@@ -1,4 +1,4 @@
-/** Every attack on the log that [audit §7] names is caught, with the first bad sequence; uncovered events are reported. */
+/** Every attack on the log listed in [audit §7] is detected, with the first bad sequence; uncovered events are reported. */
 import { sign } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { canonicalJson } from '../base/canonical-json.ts';
@@ -16,7 +16,7 @@ import { verifyScan } from './verify.ts';
 
 const owner = { log: 'events', ...testScope } as const;
 
-/** A line as the first version of the file had it: without the tree. */
+/** A line in the first version of the file's format: without the tree. */
 function signedLine(by: AuditKey, at: { sequence: number; hash: string; issuedAt: string }): string {
   const fields = {
     schema: 'svc.audit-checkpoint.v1',
@@ -46,7 +46,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     return copy;
   };
 
-  /** A line of a checkpoint file: the chain as it is now, or at `sequence`. */
+  /** A line of a checkpoint file: for the chain as it is now, or as it was at `sequence`. */
   const checkpoint = async (sequence?: number, by = key): Promise<string> => {
     const scan = await scanAudit(trail.place, siteSchema);
     const events = (await Array.fromAsync(scan.events(1, false))).flat();
@@ -128,7 +128,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
       expect(await broken(), column).toEqual(['edited', 7]);
       await trail.tamper(`UPDATE audit_event SET ${column} = NULL WHERE sequence = 7`);
     }
-    // Where the search looks for a time is not part of the event, and yet must be right.
+    // The index that a search by time uses is not part of the event, and must still be right.
     await trail.tamper('UPDATE audit_event SET era = 3 WHERE sequence = 7');
     expect(await broken()).toEqual(['time', 7]);
   });
@@ -219,7 +219,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect(await broken({ anchor })).toEqual(['cut', 9]);
     expect(await broken({ checkpoints: anchor })).toEqual(['cut', 9]);
     expect((await exported({ anchor })).chains[0]?.broken).toMatchObject({ kind: 'cut', sequence: 9 });
-    // Without any, nothing tells; and nothing is claimed.
+    // Without a checkpoint nothing shows it; and nothing is claimed.
     expect((await verify()).chains[0]).toMatchObject({ broken: null, coveredLocally: 0, coveredExternally: 0 });
   });
 
@@ -232,7 +232,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect(await broken({ anchor })).toBeNull();
     expect(await broken({ anchor }, older.place)).toEqual(['cut', 9]);
     await fillTrail(older, 10);
-    // Between the last anchor that fits and the first that does not, nobody can tell which one was first.
+    // Between the last anchor that matches and the first that does not, nobody can tell which event was changed first.
     expect(await broken({ anchor }, older.place)).toEqual(['rewritten', 6]);
     expect(await broken({ anchor: early }, older.place)).toBeNull();
   });
@@ -347,7 +347,7 @@ function swap(trail: TestTrail, table: string, one: number, other: number): Prom
   );
 }
 
-/** Edits the event `from` and gives all from there to `through` the hashes that they would have. */
+/** Edits the event `from` and recomputes the hashes from there to `through`. */
 async function rehash(trail: TestTrail, from: number, through: number): Promise<void> {
   const rows = await trail.database.query
     .selectFrom('audit_event')

@@ -54,7 +54,7 @@ class Bench {
     [this.arbiter, this.keeper] = this.#start();
   }
 
-  /** As after a crash: what was stored is all that is left. */
+  /** As after a crash: only what was stored is left. */
   restart(downMs = 0): void {
     this.wallMs += downMs;
     // Another process, another monotonic clock.
@@ -69,7 +69,7 @@ class Bench {
     this.wallMs += ms + wallJumpMs;
   }
 
-  /** One cycle with the writes of rules, in the order of their priority; says of each whether it was allowed. */
+  /** One cycle with the writes of rules, in order of priority; returns for each whether it was allowed. */
   cycle(writes: readonly { rule: number; priority: number; value: number }[] = []): (string | null)[] {
     const snapshot = this.#snapshot();
     this.arbiter.beginCycle(snapshot);
@@ -298,7 +298,7 @@ describe('[points §7.1] an override', () => {
     await expect(bench.override(42, 10, bench.monotonicMs)).rejects.toMatchObject({ code: 'engine-unavailable' });
     bench.cycle();
     expect([bench.stored.size, bench.device]).toEqual([0, null]);
-    // Nor does it cost the one that it was to replace its place in the store.
+    // Nor does the override it was to replace lose its place in the store.
     const first = await bench.override(7, 10);
     await expect(bench.override(42, 10, bench.monotonicMs)).rejects.toMatchObject({ code: 'engine-unavailable' });
     bench.restart();
@@ -329,7 +329,7 @@ describe('[points §7.2] limits', () => {
     bench.cycle([{ rule: 7, priority: 1, value: 98 }]);
     await bench.limit(null, 50, 60);
     bench.cycle();
-    // The greatest step inside the limit.
+    // The largest step within the limit.
     expect([bench.device, bench.bounds[1]]).toEqual([49, 50]);
     expect(bench.view()).toMatchObject({
       owner: { kind: 'limit', name: 'a test' },
@@ -415,7 +415,7 @@ describe('[points §7.3] the account of who held a point', () => {
       ['safe', 42],
     ]);
     expect(segments[1]?.contenders).toEqual([{ kind: 'rule', id: '7', name: '', reason: 'overridden' }]);
-    // Who has not tried for `contending_ms` is no longer the next owner.
+    // A rule that has not tried for `contending_ms` is no longer the next owner.
     const waits = new Bench();
     await waits.override(42, 3600);
     waits.cycle([{ rule: 7, priority: 1, value: 10 }]);
@@ -506,7 +506,7 @@ describe('[points §7] the ladder against a naive model', () => {
           }
           if (what.do === 'restart') {
             bench.restart(what.downMs);
-            // Of a hold nothing is stored here: that is the claims' business.
+            // Holds are not stored here: the claims keep them.
             model.hold = null;
             model.grants = model.grants.map((grant) => ({
               ...grant,
@@ -551,7 +551,7 @@ describe('[points §7] the ladder against a naive model', () => {
   });
 });
 
-/** The whole time for which a grant was given. */
+/** The whole time that a grant was given for. */
 function spanOf(bench: Bench, id: string): number {
   const grant = bench.stored.get(id);
   return grant === undefined ? 0 : grant.untilMs - grant.fromMs;

@@ -22,7 +22,7 @@ import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-datab
 const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
   engineRule(id, { cooldown_ms: 60_000, ...more });
 
-/** Lets messages between the two ports, and what follows from them, arrive. */
+/** Lets messages between the two ports, and their consequences, arrive. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -38,9 +38,9 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   let seen: ExecutionRecord[] = [];
   let starts = 0;
   let away = false;
-  /** So many threads cannot be started after the first one. */
+  /** After the first thread, this many fail to start. */
   let missing = 0;
-  /** Warnings and errors of the client, with what they carry. */
+  /** Warnings and errors of the client, with their details. */
   let said: string[] = [];
   let fields: (LogFields | undefined)[] = [];
   let client: ReturnType<typeof createEngineClient>;
@@ -115,7 +115,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     await settle();
   };
 
-  /** Its answer comes when the record is stored. */
+  /** Answered when the record is stored. */
   const execute = (): Promise<ExecutionRecord> => turnUntil(clock, client.execute(1, 'correlation-1'));
   const outcomeOf = async (): Promise<string> => (await execute()).outcome;
   /** The engine has been started again, and has read the states of its rules. */
@@ -246,7 +246,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     };
     await endWithout();
     if (engine === 'sqlite') {
-      // The journal has it; the next engine stores it.
+      // The row is in the journal; the next engine stores it.
       expect(said).toEqual([]);
       client = make();
       await client.open();
@@ -325,7 +325,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     stored = [rule(1, { enabled: false })];
     await client.open();
     write(20);
-    // Its answer waits for a flush that this clock never reaches.
+    // The answer waits for a flush that this clock never reaches.
     const running = client.execute(1, 'correlation-1');
     await settle();
     await threads[0]?.terminate();
@@ -368,9 +368,9 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect([starts, await client.status()]).toEqual([0, null]);
     expect(await states.states()).toEqual([{ rule_id: 9, state: 'left' }]);
     await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
-    // On a server it is the lease that says whose the states are.
+    // On a server the lease decides whose states they are.
     if (typeof places.runtime !== 'string') await runOn(places.runtime, 'UPDATE engine_lease SET epoch = 7');
-    // One more rule since.
+    // There is one more rule since.
     stored = [rule(1), rule(3), rule(4)];
     expect(await client.adopt(7, site.parameters)).toEqual({ rules_loaded: 3, rules_failed: [] });
     await pass(1000);

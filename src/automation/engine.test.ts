@@ -95,7 +95,7 @@ function setup(options: Setup = {}) {
     changes.push([index, value]);
     onRing();
   };
-  /** As `set`, but the ring had no room. */
+  /** As `set`, but without room in the ring. */
   const lose = (index: number, value: number): void => {
     values[index] = value;
     onRing();
@@ -148,7 +148,7 @@ function setup(options: Setup = {}) {
       submit(command) {
         if (world.answer !== 'accepted') return world.answer;
         commands.push(command);
-        // The device layer publishes what was accepted, as the virtual driver does.
+        // The device layer publishes each accepted value, as the virtual driver does.
         set(command.pointIndex, command.value);
         return 'accepted';
       },
@@ -171,7 +171,7 @@ function setup(options: Setup = {}) {
     publish: (record) => void records.push(record),
   });
   onRing = () => engine.pointsChanged();
-  /** These are the rules from now on. */
+  /** Replaces the rules. */
   let loaded: readonly EngineRule[] = [];
   const load = (...list: EngineRule[]) => {
     const removed = loaded.filter(({ id }) => !list.some((row) => row.id === id)).map(({ id }) => id);
@@ -304,7 +304,7 @@ describe('[rules §6.2] cycles', () => {
     expect(runs(1)).toHaveLength(1);
     clock.advance(20);
     world.lost = true;
-    // The very cycle that learns of the loss has no snapshot; the next one samples all the same.
+    // The cycle that notices the loss has no snapshot; the next one still samples.
     world.torn = 1;
     lose(0, 6);
     clock.advance(0);
@@ -628,7 +628,7 @@ describe('restart', () => {
     expect(Date.parse(status?.cooldown_until ?? '') - before.clock.wallMs()).toBe(60_000);
     clock.advance(49_900);
     expect(after.runs(1)).toHaveLength(0);
-    // The cooldown of before does not hold where the edited rule has none.
+    // An earlier cooldown does not apply where the edited rule has none.
     expect(after.runs(2).length).toBeGreaterThan(90);
     clock.advance(200);
     expect(after.runs(1)).toHaveLength(1);
@@ -836,7 +836,7 @@ describe('[rules §1.6] a rule in shadow', () => {
     expect(site.runs(2).length).toBeGreaterThan(2);
     expect(site.engine.explain([1])).toMatchObject([{ mode: 'shadow', state: 'cooldown' }]);
     expect(site.engine.writers([2])).toEqual([{ rule_id: 2, point: 2 }]);
-    // Out of its range a write fails in shadow, too.
+    // A write out of range fails in shadow too.
     site.load(rule(1, { mode: 'shadow', revision: 2, nodes_json: flow('x > 10', '1 / 0') }));
     site.clock.advance(5000);
     expect(site.runs(1).at(-1)).toMatchObject({ outcome: 'failed', actions_executed: [{ reason: 'not-finite' }] });

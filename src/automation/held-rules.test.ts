@@ -1,4 +1,4 @@
-/** Rules of a standby engine: compiled once, up to date, told whole (docs/guides/several-machines.md). */
+/** Rules of a standby engine: compiled once, kept current, sent whole (docs/guides/several-machines.md). */
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';

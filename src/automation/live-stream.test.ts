@@ -212,7 +212,7 @@ describe('[rules §8] live stream', () => {
     expect(socket.closed).toEqual({ code: 1008, reason: 'more than 3 messages a second' });
     socket.say(subscribe([4]));
     expect(watched.at(-1)).toEqual([]);
-    // A stranger's pings count, too.
+    // Pings of a client that has not signed in count as well.
     const stranger = testSocket();
     stream.connect(stranger);
     for (let count = 0; count < 4; count++) stranger.ping();
@@ -313,7 +313,7 @@ describe('[rules §8] live stream', () => {
     clock.advance(1);
     await settle();
     socket.say(subscribe([1]));
-    // Closed: nothing is said any more.
+    // Closed: nothing more is sent.
     expect(socket.sent).toHaveLength(1);
     const stranger = testSocket();
     stream.connect(stranger);
@@ -342,7 +342,7 @@ describe('[rules §8] live stream', () => {
     for (const { closed } of [socket, again])
       expect(closed).toMatchObject({ code: closeCodes.busy, reason: 'try again' });
     expect(again.sent).toEqual([]);
-    // Every page connects again and again, which would fill the log.
+    // Every page reconnects again and again, which would flood the log.
     expect(complaints).toEqual([]);
     sessions.set('cookie', new Fault('storage-unavailable', 'away'));
     expect((await connected()).closed).toMatchObject({ code: closeCodes.busy });

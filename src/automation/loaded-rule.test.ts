@@ -1,4 +1,4 @@
-/** An accepted rule can be loaded [rules §1.3], also one with the largest document allowed. */
+/** An accepted rule can be loaded [rules §1.3], even with the largest document allowed. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import { automationLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-/** Which values of parameters are in force, whoever changes them at once [points §9]. */
+/** Which parameter values are in force when several are changed at once [points §9]. */
 import { expect, test } from 'vitest';
 import type { Parameter } from '../site/catalogue.ts';
 import { tankSite } from '../testing/tank-site.ts';

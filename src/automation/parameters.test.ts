@@ -18,7 +18,7 @@ function setup() {
   const taken: unknown[] = [];
   const warnings: unknown[] = [];
   const engine = { takeStored: async (parameters: unknown) => void taken.push(parameters) };
-  /** What the next changes wait for before they are stored, the last one first. */
+  /** What the next changes wait for before they are stored; the last entry is used first. */
   const storing: (() => Promise<void>)[] = [];
   const store = {
     all: async () => new Map(stored),

@@ -1,4 +1,4 @@
-/** Rows that an engine could not store before it ended are stored later, once (docs/guides/several-machines.md). */
+/** Rows that an engine could not store before it ended are stored later, exactly once (docs/guides/several-machines.md). */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

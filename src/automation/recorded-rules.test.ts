@@ -1,4 +1,4 @@
-/** Rules that somebody edited in the database [audit §7], and everything that only looks like it. */
+/** Rules edited directly in the database [audit §7], and cases that only look like it. */
 import { describe, expect, test } from 'vitest';
 import { type RecordedEvent, RecordedRules } from './recorded-rules.ts';
 
@@ -94,11 +94,11 @@ describe('recorded rules', () => {
     expect(recorded(created, open, closed).compare(edited, true)).toHaveLength(1);
     const unknown = { outcome: 'unknown', acceptedEventId: 'open-event' };
     expect(recorded(created, open, unknown).compare(edited, true)).toEqual([]);
-    // Known again with the next whole record.
+    // Recognised again with the next complete record.
     const again = { details: { before: null, after: view(3, { priority: 7 }) } };
     expect(recorded(created, open, unknown, again).compare(edited, true)).toEqual([]);
     expect(recorded(created, open, unknown, again).compare([stored(3)], true)).toHaveLength(1);
-    // A run changes no rule.
+    // A run does not change its rule.
     const run = { ...open, action: 'automation.rule.execute' };
     expect(recorded(created, run).compare(edited, true)).toHaveLength(1);
     // Two at once: which of them changed the rule last is not recorded.
@@ -123,7 +123,7 @@ describe('recorded rules', () => {
   test.each([
     ['create', 'automation-rule:new'],
     ['instantiate', 'automation-rule:new'],
-    // Its resource is the rule that was copied.
+    // The event's resource is the rule that was copied.
     ['duplicate', 'automation-rule:3'],
   ])('[audit §7] %s, left open by a crash, may have made a rule; others are compared as before', (act, resourceId) => {
     const created = { details: { before: null, after: view(3) } };

@@ -1,4 +1,4 @@
-/** The one way of a flow or trigger into the store [rules §1.3]. */
+/** The only path of a flow or trigger into the store [rules §1.3]. */
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import type { Issue } from '../rules/issues.ts';

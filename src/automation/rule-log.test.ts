@@ -52,7 +52,7 @@ describe('[rules §7.5] per-rule log', () => {
       readdirSync(folder).includes('1.log') ? readFileSync(join(folder, '1.log'), 'utf8') : '';
     log.append(1, 'first');
     clock.advance(limits.log_flush_ms);
-    // The first batch is with the disk: no timer runs for what comes now.
+    // The first batch is being written: no timer runs for what arrives now.
     log.append(1, 'second');
     clock.advance(limits.log_flush_ms);
     log.append(1, 'third');
@@ -72,7 +72,7 @@ describe('[rules §7.5] per-rule log', () => {
     expect(full.dropped()).toBe(1);
     await full.close();
 
-    // A disk that stalls: what it has been given but has not taken still counts.
+    // A disk that stalls: what was handed to it and is not yet written still counts.
     const stalled = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
     const flushes: Promise<void>[] = [];
     for (let number = 1; number <= 5; number++) {

@@ -1,4 +1,4 @@
-/** Warnings of PUT and enable beside the result [rules §2.3], [rules §4.5], with a real store and a real engine. */
+/** Warnings of PUT and enable in their answers [rules §2.3], [rules §4.5], with a real store and a real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
 import { systemClock } from '../base/clock.ts';
@@ -230,7 +230,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       { name: 'imported' },
       testAct,
     );
-    /** The engine takes an order up in its next turn. */
+    /** The engine handles an order in its next turn. */
     const execute = (ruleId: number): Promise<unknown> =>
       turnUntil(
         clock,

@@ -59,7 +59,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     close: () => Promise.resolve(),
   };
   const states = new Map<number, string>();
-  /** Rules that remember nothing of their runs. */
+  /** Rules without any state. */
   const memoryless = new Set<number>();
   const parts = { limits: { ...automationLimits, ...limits }, clock, log: silentLog };
   const writer = createRecordWriter({ ...parts, store, ruleLog, journal: noJournal, blockMs: 0 });
@@ -70,7 +70,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     remembers: (ruleId) => !memoryless.has(ruleId),
     urgentStateOf: (ruleId) => states.get(ruleId) ?? '',
   });
-  /** Due rows take one turn to be handed over, and another one to be stored. */
+  /** Due rows are handed over in one turn and stored in the next. */
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await settle();

@@ -11,7 +11,7 @@ import { readShadowReport, reportedRunsMax } from './shadow-reading.ts';
 const beginMs = Date.UTC(2026, 5, 1);
 const idAt = (ms: number): string => `${firstIdAt(beginMs + ms)}-7000-8000-000000000000`;
 
-/** Rules 1 (in shadow) and 2 (live) that ran so often, a run a second. */
+/** Rules 1 (in shadow) and 2 (live) with this many runs each, one a second. */
 function partsOf(runs: number): AutomationParts {
   const history = (ruleId: number) =>
     Array.from({ length: runs }, (_, index) => ({

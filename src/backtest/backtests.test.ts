@@ -1,4 +1,4 @@
-/** Backtests beside the service [rules §10.5]: how many, how long, and for whom. */
+/** Backtests beside the service [rules §10.5]: how many, how long, and who may see them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ describe('[rules §10.5] backtests', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** A rule that is evaluated at each tick of `days`: 864,000 times a day. */
+  /** A rule evaluated at each tick of `days`: 864,000 times a day. */
   const job = (days: number, limits: Partial<BacktestJob['limits']> = {}): BacktestJob => ({
     mode: 'recorded',
     plant: null,

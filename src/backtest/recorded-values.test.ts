@@ -1,4 +1,4 @@
-/** Values of several points, by moments [rules §10.2]. */
+/** Values of several points at common moments [rules §10.2]. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Readings, ReadingsRequest } from '../historian/historian.ts';
@@ -13,7 +13,7 @@ if (first === undefined || second === undefined) throw new Error('the tank has t
 const points = [first, second];
 const window = { fromMs: 0, toMs: 50, recordIntervalMs: 10 };
 
-/** By point, its portions of event times; the value is the time and the point. */
+/** For each point, its blocks of event times; each value is made of the time and the point. */
 type Portions = readonly (readonly number[])[];
 
 class Recorded {
@@ -40,7 +40,7 @@ class Recorded {
   }
 }
 
-/** Rising times, cut into portions, some of them empty. */
+/** Rising times, cut into blocks, some of them empty. */
 const portions: fc.Arbitrary<Portions> = fc
   .tuple(fc.uniqueArray(fc.integer({ min: -20, max: 60 }), { maxLength: 30 }), fc.array(fc.nat(30), { maxLength: 5 }))
   .map(([times, cuts]) => {

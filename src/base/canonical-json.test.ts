@@ -1,4 +1,4 @@
-/** RFC 8785 canonical JSON against the reference library, with known answers; and the digest over it. */
+/** RFC 8785 canonical JSON against the reference library, with known answers; and its digest. */
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The system's clock and the sleep on it [platform §1.4]. */
+/** The system's clock and its sleep [platform §1.4]. */
 import { getEventListeners } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
@@ -35,7 +35,7 @@ describe('[platform §1.4] the system’s clock', () => {
     const done = new Promise<void>((resolve) => {
       const timer = systemClock.after(1, () => {
         ran.push('timer');
-        // Too late, and harmless.
+        // Too late, but harmless.
         timer.cancel();
         resolve();
       });
@@ -66,7 +66,7 @@ describe('[platform §1.4] the system’s clock', () => {
   test('a timer that waits for the rest of its time is cancelled like any other', async () => {
     const { setTimeout: real } = globalThis;
     const pause = (ms: number) => new Promise((resolve) => real(resolve, ms));
-    // Each fires at once, long before its time, so that it waits again and again.
+    // Each timer fires at once, long before its time, so the sleep has to wait again and again.
     const waits = vi.spyOn(globalThis, 'setTimeout').mockImplementation((task) => real(task, 1));
     onTestFinished(() => waits.mockRestore());
     const timer = systemClock.after(60_000, () => expect.unreachable());

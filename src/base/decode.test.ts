@@ -1,4 +1,4 @@
-/** Decoding at the boundary (STYLE.md): exact types, all issues at once, nothing coerced. */
+/** Decoding at the boundary (STYLE.md): exact types, all issues at once, no coercion. */
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { decodeOrRefuse, decoder } from './decode.ts';

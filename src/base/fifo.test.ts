@@ -1,4 +1,4 @@
-/** A queue behaves as an array does whose front is spliced off. */
+/** A queue behaves like an array that is shifted from the front. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Fifo } from './fifo.ts';

@@ -43,7 +43,7 @@ describe('[identity §2] secrets', () => {
 
 describe('[platform §2.2] correlation ids of a caller', () => {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-  /** The sentence of the decision, without a regular expression. */
+  /** The sentence of the contract, without a regular expression. */
   const isValid = (text: string): boolean =>
     text.length >= 8 &&
     text.length <= 128 &&

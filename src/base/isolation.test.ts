@@ -1,4 +1,4 @@
-/** Errors that nobody caught, by whose work they are ([points §3]: a fault of one channel never reaches another). */
+/** Uncaught errors, attributed to the work that threw them ([points §3]: a fault of one channel never reaches another). */
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 

@@ -1,4 +1,4 @@
-/** Limits that are stated once. */
+/** Limits are stated once. */
 import Type from 'typebox';
 import { expect, test } from 'vitest';
 import { decoder } from './decode.ts';

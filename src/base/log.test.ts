@@ -1,11 +1,11 @@
-/** Structured logs [platform §4.2]: one JSON line each, on standard output, none lost at the end. */
+/** Structured logs [platform §4.2]: one JSON line each on standard output, none lost at exit. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from './log.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** The output of a process whose logging is `source`. */
+/** The output of a process that runs `source`. */
 function logged(source: string): { readonly lines: readonly Line[]; readonly stderr: string } {
   const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
   const program = `import { createLog } from ${module};\n${source}`;

@@ -1,4 +1,4 @@
-/** Distinguishes a library that is missing from one that fails. */
+/** A library that is missing is distinguished from one that fails. */
 import { expect, test } from 'vitest';
 import { leftOut, optionalLibrary } from './optional-library.ts';
 

@@ -1,4 +1,4 @@
-/** Timestamps: what is read, what is refused, one spelling out. */
+/** Timestamps: what is accepted, what is refused, one spelling on output. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatTimestamp, parseTimestamp, timeLabel } from './timestamp.ts';

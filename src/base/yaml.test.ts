@@ -1,4 +1,4 @@
-/** Strict YAML: what is wrong is named with file and line, all of it at once. */
+/** Strict YAML: all errors at once, each with file and line. */
 import fc from 'fast-check';
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const schema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The lines of the refusal, or what was read. */
+/** The lines of the refusal, or the value that was read. */
 function read(text: string): unknown {
   try {
     return readYaml(text, 'f.yaml', schema);

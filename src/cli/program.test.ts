@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const gateway of gateways.splice(0)) await gateway.server.close();
 });
 
-/** The operation with an answer of its own, remembering what it was asked. */
+/** The operation with a fixed answer; it records its calls. */
 function answering(descriptor: Capability, data: unknown, calls: unknown[]): BoundCapability {
   return {
     descriptor,
@@ -30,7 +30,7 @@ interface RunChoices extends TerminalChoices {
   readonly gateway?: (gateway: TestGateway) => void;
 }
 
-/** One line of arguments against a gateway with these operations. */
+/** Runs one command line against a gateway with these operations. */
 async function run(args: readonly string[], { bound = [], gateway: prepare, ...choices }: RunChoices = {}) {
   const subject = testSubject('ada', ['automation.rule.manage', 'automation.read']);
   const gateway = await startTestGateway(bound, { subjects: { token: subject } });
@@ -109,7 +109,7 @@ describe('[platform §7] output', () => {
     const piped = await run(['rules', 'list'], { bound: listing });
     expect(piped).toMatchObject({ error: said });
     expect(piped.out.split('\n')).toHaveLength(3);
-    // Nobody needs telling who asked for a page.
+    // A page does not tell users their own name.
     expect(await run(['rules', 'list', '--page-size', '20'], { bound: listing })).toMatchObject({ error: '' });
     const runs = { rule_id: 7, list: [], next_before: '01a21be9-2a84-750f-925c-c8e68af4f957' };
     const acted = {
@@ -230,7 +230,7 @@ describe('[platform §7] output', () => {
         exitCode: 2,
         error: expect.stringContaining('--reason must have 3 to 500 characters'),
       });
-    // The next thing it needs is the data dir, which this program has none of.
+    // The next thing it needs is the data dir, which this program lacks.
     for (const length of [3, 500]) await expect(saying('x'.repeat(length))).rejects.toThrow('not used');
   });
 
@@ -282,7 +282,7 @@ describe('[platform §7] nothing is forgotten', () => {
       if (name === 'automation.instance.list') return 'instances';
       if (/^audit\.event\.(search|proof)$/.test(name)) return `audit ${what}`;
       if (/^audit\.(checkpoint|log)\./.test(name)) return `audit ${area === 'log' ? what : area}`;
-      // Of a folder of rules, not of one rule.
+      // For a folder of rules, not for one rule.
       if (name === 'automation.rule.plan' || name === 'automation.rule.apply') return what;
       // The page as a stream, credentials, and what monitoring asks for.
       if (/^(audit\.event\.stream|identity\.|platform\.|data_processing\.)/.test(name)) return null;

@@ -1,4 +1,4 @@
-/** `--watch` while the service is away [platform §7]. */
+/** `--watch` while the service cannot be reached [platform §7]. */
 import { describe, expect, test } from 'vitest';
 import { ApiError, localCodes } from '../api/client.ts';
 import { settledPort } from '../testing/faulty-port.ts';
@@ -17,7 +17,7 @@ const away = (retryable = true) =>
     details: {},
   });
 
-/** Watches once a second for as long; `fails` says which questions, counted from 1, have no answer. */
+/** Watches once a second for this long; `fails` says which requests, counted from 1, get no answer. */
 async function watching(isTerminal: boolean, fails: (question: number) => boolean, seconds: number) {
   const clock = simulatedClock();
   const shown = testTerminal({ isTerminal });

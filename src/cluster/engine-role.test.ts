@@ -34,7 +34,7 @@ instances:
 `,
   'site.yaml',
 );
-/** Long enough for a machine on which threads that start take all there is. */
+/** Long enough for a machine that is busy starting threads. */
 const quick = { engine_lease_ms: 1500, engine_renew_ms: 60, engine_poll_ms: 30 };
 const patience = { timeout: 15_000, interval: 20 };
 
@@ -124,7 +124,7 @@ test('a process that cannot stand by again does not contend, tries until it can,
   gate.shut();
   await expect.poll(() => errors, patience).toEqual(['cannot become a standby; retrying']);
   gate.reopen();
-  // It would have been the next to control long before, and with nothing to control with.
+  // It would have controlled next, long before, but had nothing to control with.
   await sleep(systemClock, 2 * quick.engine_lease_ms);
   expect([await epoch(), recorded]).toEqual([1, [1]]);
   limit = 30;
@@ -180,7 +180,7 @@ test('readings are recorded although the engine did not start at once', async ()
   };
   start(async () => site.parameters, renew);
   await expect.poll(() => recorded, patience).toEqual([1]);
-  // Told by whichever lets the engine run first: control, or the look for changed rules that happens to come just then.
+  // Reported by whichever lets the engine run first: control, or a check for changed rules that happens at the same moment.
   const tellings = ['handover failed', 'periodic task failed'];
   expect(tellings).toContain(errors[0]);
   expect(errors).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Questions to the engine between the processes of one site, and the end of a question that they do not share. */
+/** Requests to the engine between the processes of one site, and deadlines on clocks that the processes do not share. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { EngineMethods } from '../automation/engine-contract.ts';
@@ -127,7 +127,7 @@ describe('the engine of a leader', () => {
     seat.sit({ ...engine, reload });
     stored.set('limit', 7);
     await ask('reload', { ids: [], removed: [] });
-    // Read by its sender before the change of the other one.
+    // Its sender read it before the other one's change.
     await ask('reload', { ids: [], removed: [], parameters: { limit: { value: 5 } } });
     expect([took, parameters.current()['limit']?.value]).toEqual([[7, 7], 7]);
   });

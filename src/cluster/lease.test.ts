@@ -1,4 +1,4 @@
-/** One process controls at any time, and another follows when it stops, is cut off or lets go (docs/guides/several-machines.md). */
+/** One process controls at any time; another follows when it stops, is cut off or releases it (docs/guides/several-machines.md). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { sleep, systemClock } from '../base/clock.ts';
@@ -22,7 +22,7 @@ function lockHash({ limits }: PostgresPlace): string {
   return `hashtext('${limits.postgres_schema}:engine')::bigint & 4294967295`;
 }
 
-/** Sessions of the standbys. */
+/** Database sessions of the standbys. */
 function lookingAt({ limits }: PostgresPlace): string {
   const key = lockKey(limits.postgres_schema, 'engine').replaceAll("'", "''");
   return `query LIKE '%${key}%renewed_at%' AND pid <> pg_backend_pid()`;
@@ -72,7 +72,7 @@ describe('the lease of the engine', () => {
   };
   const leading = (one: Contender) =>
     expect.poll(() => one.lease.state(), { timeout: 10_000, interval: 10 }).toBe('leading');
-  /** A leader with a gate before its database, and a standby without. */
+  /** A leader behind a gate to its database, and a standby without one. */
   const pairWithGate = async () => {
     const { gate, url, close } = await startGate(Number(new URL(place.url).port), place.url);
     closers.push(close);
@@ -85,7 +85,7 @@ describe('the lease of the engine', () => {
     await sleep(systemClock, 100);
     return standby;
   };
-  /** A transaction that holds the lock, as a storing process does. */
+  /** A transaction that holds the lock, as a writing process does. */
   const storing = async (lock: 'runtime' | 'history', more: Partial<PostgresPlace['limits']> = {}) => {
     const server = connectPostgres({ ...place, limits: { ...place.limits, ...more } }, lock);
     const { run, release } = await server.connect();
@@ -96,7 +96,7 @@ describe('the lease of the engine', () => {
     await run(`BEGIN; ${takeLock(place.limits.postgres_schema, lock)}`);
     return run;
   };
-  /** The session of the holder, and of no other test's. */
+  /** The session of the holder, not one of another test. */
   const cut = () => runOn(place, endHolder(place.limits.postgres_schema, 'engine'));
 
   test('the defaults: renewed often enough, and taken over in less than 2 s with the default age of a command', () => {
@@ -128,7 +128,7 @@ describe('the lease of the engine', () => {
   });
 
   test('when all connections are lost at once, the leader gets its lock back: no other process takes it while the lease lasts', async () => {
-    // Long enough for a busy machine to connect again.
+    // Long enough for a busy machine to reconnect.
     const engine_lease_ms = 1500;
     const holder = contend({ ...place, limits: { ...place.limits, engine_lease_ms, engine_renew_ms: 250 } });
     await leading(holder);

@@ -1,4 +1,4 @@
-/** Messages between the processes of one site reach the one they are for, and news reach all (docs/guides/several-machines.md). */
+/** A message between the processes of one site reaches its addressee, and a broadcast reaches all (docs/guides/several-machines.md). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
@@ -31,7 +31,7 @@ const open = (name: string) => {
 };
 const notify = (payload: string) =>
   runOn(place, `SELECT pg_notify('${place.limits.postgres_schema}_mail', '${payload}')`);
-/** All of them listen: each has heard something. */
+/** All of them are listening: each has received something. */
 const listening = async (all: readonly { readonly news: string[] }[]): Promise<void> => {
   await expect
     .poll(async () => {

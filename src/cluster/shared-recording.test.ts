@@ -1,4 +1,4 @@
-/** Recording by the leader, and what becomes of readings while its database is away (docs/guides/several-machines.md). */
+/** Recording by the leader, and what happens to readings while its database is unreachable (docs/guides/several-machines.md). */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => history.remove());
 
-/** A server that nothing listens at. */
+/** An address without a server. */
 const away = (): PostgresPlace => ({ ...place, url: 'postgres://nobody@127.0.0.1:1/none' });
 
 function rig(more: Partial<typeof testHistoryLimits> = {}, historian?: Pick<Historian, 'append'>) {
@@ -72,7 +72,7 @@ function rig(more: Partial<typeof testHistoryLimits> = {}, historian?: Pick<Hist
     setLease(memory, 0);
     await recording.end();
   };
-  /** A reading, and the look at it. */
+  /** A reading, and the recorder's look at it. */
   const reading = (value: number): void => {
     table.publish([{ index: 0, value, quality: quality.good }]);
     clock.advance(1000);
@@ -101,7 +101,7 @@ test('only the leader records: nothing before its lease, nothing after it', asyn
   await recording.stop(true);
   expect(await recording.counts()).toMatchObject({ recorded: 3, dropped: 0, waiting: 0 });
   expect(await historySpool(history.folder).store(history.historian, simulatedClock())).toBeLessThanOrEqual(1);
-  // Values that are fresh when control begins are recorded then: 4 was read a second before.
+  // Values still fresh when control begins are recorded then: 4 was read a second before.
   expect(await values()).toEqual([9, 2, 4, 5]);
   recording.begin(3);
   reading(6);
@@ -168,7 +168,7 @@ test('a lost answer: repeated rows are stored once', async () => {
   await lead(1);
   reading(1);
   await lose();
-  // The end came before the answer: the row is stored, and kept as well.
+  // The thread ended before the answer: the row is stored, and still in the journal.
   const spool = historySpool(history.folder);
   await spool.store(history.historian, clock);
   const stored = await exportedRows(history.historian, { series });

@@ -17,7 +17,7 @@ const at = (name: CalendarTransformName, time: string, zone = place('UTC')): num
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-/** The clock on the wall and the page of the calendar, asked of the runtime for this one label. */
+/** Local time and date of this one label, from the runtime. */
 function calendarOf(labelMs: number, timeZone: string) {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,

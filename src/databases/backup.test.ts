@@ -84,7 +84,7 @@ describe('[platform §4.4] a backup', () => {
     for (const { name } of manifest.files) expect(statSync(join(target, name)).mode & 0o777).toBe(0o600);
     expect(statSync(target).mode & 0o777).toBe(0o700);
     expect(checkBackup(target)).toEqual(manifest);
-    // Looking at it leaves it as it is.
+    // Inspecting it changes nothing.
     expect(readdirSync(target).toSorted()).toEqual([
       'audit-checkpoints.jsonl',
       'backup.json',
@@ -197,7 +197,7 @@ describe('[platform §4.4] a backup', () => {
       });
     expect(interrupted).toThrow('power is lost');
     expect(isHalfRestored(place)).toBe(true);
-    // As if it had ended while the copies were put in their places.
+    // As if it had ended while the copies were moved into place.
     writeFileSync(join(place, 'signing-key.pem'), 'half');
     restore(target, place, () => undefined);
     expect(isHalfRestored(place)).toBe(false);

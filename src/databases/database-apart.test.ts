@@ -1,4 +1,4 @@
-/** A database file behind a thread of its own does as one that is opened here, and refuses all when that thread is gone. */
+/** A database file behind its own thread behaves like one opened here, and refuses everything once that thread has ended. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -159,7 +159,7 @@ test('a batch that has not started when its caller is refused never runs', async
   const query = new Kysely<Record<string, never>>({ dialect: thread.dialect });
   const slow = sql`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3000000) SELECT max(n) FROM c`;
   const late = expect(slow.execute(query)).rejects.toThrow('did not answer in time');
-  // Its statement stands behind the slow one.
+  // Its statement waits behind the slow one.
   await expect(thread.batch([{ sql: 'INSERT INTO scratch VALUES (1)', parameters: [] }])).rejects.toThrow(
     'did not answer in time',
   );

@@ -1,4 +1,4 @@
-/** The site's databases: their durability [platform §3], their format, and that a clean end leaves one file each. */
+/** The site's databases: their durability [platform §3], their format, and one file each after a clean end. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -63,7 +63,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     made.close();
     const line = `the ${name} database has data format ${schemas[name].file.length + 1}; this program supports ${schemas[name].file.length}: use the newer program, or restore a backup`;
     expect(() => open(file)).toThrow(new Error(line));
-    // The last handle to go takes the write-ahead log with it.
+    // The last handle to close removes the write-ahead log.
     expect(readdirSync(folder)).toEqual([`${name}.sqlite`]);
     const after = new DatabaseSync(file, { readOnly: true });
     expect(after.prepare('SELECT count(*) AS n FROM sqlite_schema').get()).toEqual({ n: 0 });
@@ -99,7 +99,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     const untilMs = systemClock.monotonicMs() + 600;
     for (let beforeMs = systemClock.monotonicMs(); beforeMs < untilMs; turns++) {
       await new Promise((resolve) => setImmediate(resolve));
-      // Readers do not wait for it, on this handle neither.
+      // Readers do not wait for it, not even on this handle.
       if (turns % 50 === 0)
         expect((await sql`SELECT count(*) AS n FROM scratch`.execute(database.query)).rows).toEqual([{ n: 0 }]);
       const nowMs = systemClock.monotonicMs();
@@ -108,7 +108,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     }
     expect(settled).toBe(false);
     expect(turns).toBeGreaterThan(20);
-    // A busy machine adds to it; standing still until the lock is free would take all of the time.
+    // A busy machine adds to it; blocking until the lock is free would take all of the time.
     expect(slowestMs).toBeLessThan(400);
     await holder.release();
     await waiting;
@@ -153,7 +153,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
   );
 });
 
-/** Another process that holds the file's write lock until it gets a message. */
+/** Another process that holds the file's write lock until it receives a message. */
 async function holdLock(file: string): Promise<{ release(): Promise<void> }> {
   const program = `
     const { DatabaseSync } = require('node:sqlite');
@@ -188,7 +188,7 @@ describe.each(engines)('a commit of nothing on %s', (engine) => {
     const places = await testPlaces(engine);
     const database = openDatabase(places.site);
     await database.ready();
-    // As a disk that became read-only, or a server that is a standby now.
+    // Like a disk that became read-only, or a server that is now a standby.
     const readOnly = engine === 'sqlite' ? 'PRAGMA query_only = ON' : 'SET default_transaction_read_only TO on';
     await database.query.connection().execute((connection) => sql.raw(readOnly).execute(connection));
     await expect(database.commitNothing()).rejects.toMatchObject({ code: 'storage-unavailable' });
@@ -234,7 +234,7 @@ describe.each(engines)('executions of before, on %s', (engine) => {
     } else {
       await migratePostgres(places.runtime, 'runtime', schemas.runtime.server.slice(0, 3));
     }
-    // Half a minute apart, so that they are of several blocks; written in no order.
+    // Half a minute apart, so that they belong to several blocks; written in random order.
     const ids = Array.from(
       { length: 40 },
       (_, index) => `${firstIdAt(1_700_000_000_000 + index * 30_000)}-7000-8000-0`,

@@ -167,7 +167,7 @@ describe('a site that moves', () => {
       return answer;
     };
     expect(await windowOf(server)).toEqual(await windowOf(file));
-    // Both go on in the same way.
+    // Both continue in the same way.
     for (const store of [file, server])
       await store.append([{ ...rows[0], series: { instance: 9, point: 9 } } as HistoryRow, rows[1] as HistoryRow]);
     expect(await windowOf(server)).toEqual(await windowOf(file));

@@ -1,4 +1,4 @@
-/** The demo's weather forecast has errors like a real one: small at first, larger a day ahead, the same for a run each time. */
+/** The demo's weather forecast has realistic errors: small at first, larger a day ahead, the same for the same run. */
 import { expect, test } from 'vitest';
 import { forecastErrors } from './demo-weather.ts';
 

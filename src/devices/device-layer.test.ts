@@ -1,4 +1,4 @@
-/** The device layer's start and its thread: what cannot run is refused in one line, what dies begins a new generation. */
+/** The start of the device layer and its thread: what cannot run is refused in one line, a thread that dies begins a new generation. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ test('[points §4.2] the thread restarts with a greater generation, and live val
     await device.stop();
     await layer.restart();
     expect(layer.generation()).toBeGreaterThan(before);
-    // Nobody has read the device since: a value of a minute's permitted age is gone all the same.
+    // Nobody has read the device since: the value is gone although `max_age_ms` is a minute.
     expect(readable()).toBe(false);
     await device.start();
     await expect.poll(readable).toBe(true);
@@ -90,14 +90,14 @@ test('a layer that is started idle touches no device before it is activated, eve
   const online = () => layer.channels().map(({ state }) => state);
   try {
     await layer.restart();
-    // It answers: its thread has started, and has had the time to connect.
+    // It answers: its thread has started and has had time to connect.
     const nothing = { sent: 0, failed: 0, dropped: 0 };
     await expect.poll(() => layer.counts()).toEqual(nothing);
     for (let count = 0; count < 50; count++) expect(await layer.counts()).toEqual(nothing);
     expect([layer.up(), online(), device.connections()]).toEqual([true, ['offline'], 0]);
     layer.connect();
     await expect.poll(online).toEqual(['online']);
-    // A hold time counts from then on.
+    // From here on a hold time counts.
     await expect.poll(async () => (await layer.counts()).sent).toBe(1);
     await layer.restart();
     await expect.poll(online).toEqual(['online']);
@@ -143,7 +143,7 @@ test('a device thread that cannot be started is one that died: it is tried again
   const limits = { ...deviceLimits, restart_delay_ms: 1, restart_max_ms: 4 };
   const { layer } = start(site, '.', true, { limits, log });
   try {
-    // A site without points ends the thread, and what cannot be copied to another thread keeps one from being made.
+    // A site without points ends the thread, and data that cannot be copied to another thread prevents a new one.
     Reflect.set(site, 'points', null);
     await layer.restart();
     layer.connect();

@@ -1,4 +1,4 @@
-/** A channel whose driver fails starts again and leaves the others alone [points §3]. */
+/** A channel whose driver fails is started again and leaves the others alone [points §3]. */
 import { expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';

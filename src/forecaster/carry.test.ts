@@ -1,4 +1,4 @@
-/** The effect of the newest residuals on the next hours, and which hours are dark. */
+/** How the newest residuals affect the next hours, and which hours are dark. */
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';
 import { carryOver, learnCarry } from './carry.ts';
@@ -7,7 +7,7 @@ import { darkSteps } from './night.ts';
 
 const perDay = 48;
 
-/** Misses with a memory of hours: each is `share` of the one before and something new. */
+/** Residuals with a memory of hours: each is `share` of the one before plus a new part. */
 function missesWith(share: number, count: number): Float64Array {
   const stream = new SeededStream(5);
   const misses = new Float64Array(count);

@@ -1,4 +1,4 @@
-/** A whole forecast: shape, order, missing cells, determinism, and that a fit is shared by the requests of one day. */
+/** A whole forecast: shape, order, missing cells, determinism, and one fit shared by all requests of a day. */
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';
 import { dayMs } from '../base/timestamp.ts';
@@ -10,7 +10,7 @@ const cadenceMs = 1_800_000;
 const perDay = 48;
 const midnightMs = Date.UTC(2024, 4, 6);
 
-/** A plant: output follows an irradiance that is known ahead; nights are dark. */
+/** A plant whose output follows an irradiance known ahead; nights are dark. */
 function plantSample(days: number, hours = 0): Sample {
   const count = days * perDay;
   const horizon = perDay;

@@ -1,4 +1,4 @@
-/** [data-processing §8] a change of level is found, dated and measured; what is only weather or a weekend is none. */
+/** [data-processing §8] A change of level is found, dated and measured; weather and weekends are not mistaken for one. */
 import { describe, expect, test } from 'vitest';
 import { judgeForecasts, meanLoad, quietCase, shifted } from '../testing/troubled-load.ts';
 import { expectationOf } from './expectation.ts';

@@ -1,4 +1,4 @@
-/** Distributions given at the levels: reading them, and mixing two. */
+/** Distributions given at quantile levels: reading them, and mixing two. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { levels, mixtureOf, probabilityOf } from './levels.ts';

@@ -1,4 +1,4 @@
-/** [data-processing §6.3] seasons follow local time: a noise-free local profile is forecast as well after a clock change as before. */
+/** [data-processing §6.3] Seasons follow local time: a noise-free local profile is forecast as well after a clock change as before. */
 import { describe, expect, test } from 'vitest';
 import { errorsAround } from '../testing/local-load.ts';
 import { forecastSample } from './forecast.ts';
@@ -10,7 +10,7 @@ const dayMs = 24 * hourMs;
 
 const halfHour = { cadenceMs: 1_800_000, path: 'regression' } as const;
 const hourly = { cadenceMs: hourMs, path: 'series' } as const;
-/** `tests/soak/clock-changes.test.ts` has more days and zones. */
+/** `tests/soak/clock-changes.test.ts` covers more days and zones. */
 const someDays = { before: [-2], after: [1, 7] };
 const cases = [
   ['Europe/Amsterdam', halfHour],
@@ -21,7 +21,7 @@ const cases = [
 
 describe('across a clock change', () => {
   test.each(cases)('%s, %j', { timeout: 60_000 }, (timeZone, way) => {
-    // Not only the ratio: an error of nothing before leaves no room for one after.
+    // Not only the ratio: with no error before, none would be allowed after.
     for (const { before, after } of errorsAround({ timeZone, ...way }, someDays))
       expect(after).toBeLessThanOrEqual(Math.max(1.5 * before, 0.01));
   });
@@ -77,7 +77,7 @@ describe('[data-processing §6.3] the local grid', () => {
     // 2026-03-29, 02:00 to 03:00 is skipped: the cell labelled 01:00Z ends it, the next one is 03:00 to 04:00.
     const spring = onLocalTime(sampleAt(Date.UTC(2026, 2, 29, 0), 4, 2, 'Europe/Amsterdam')).sample;
     expect([...spring.target]).toEqual([0, 1, Number.NaN, 2, 3]);
-    // 2026-10-25, 02:00 to 03:00 comes twice: labels 01:00Z and 02:00Z.
+    // 2026-10-25, 02:00 to 03:00 occurs twice: labels 01:00Z and 02:00Z.
     const autumn = onLocalTime(sampleAt(Date.UTC(2026, 9, 25, 0), 4, 2, 'Europe/Amsterdam')).sample;
     expect([...autumn.target]).toEqual([0, 1.5, 3]);
   });

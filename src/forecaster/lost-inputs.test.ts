@@ -1,4 +1,4 @@
-/** Which covariates are not known ahead, stand still, or are old. */
+/** Which covariates are unknown ahead, constant, or old. */
 import { describe, expect, test } from 'vitest';
 import { judgeForecasts, quietCase, withoutTemperature } from '../testing/troubled-load.ts';
 import { lostInputs, staleInputs, withoutInputs } from './lost-inputs.ts';

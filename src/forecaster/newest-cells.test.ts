@@ -1,4 +1,4 @@
-/** The newest values are believed unless they jump farther than any before, and for an hour at most. */
+/** The newest values are believed unless they jump farther than any before; then they are doubted for an hour at most. */
 import { expect, test } from 'vitest';
 import { judgeForecasts, quietCase, shifted, withGlitch } from '../testing/troubled-load.ts';
 import { expectationOf } from './expectation.ts';

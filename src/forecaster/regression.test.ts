@@ -1,4 +1,4 @@
-/** Nights of a plant: what knows them, what is made of it, and that nothing is learned from them. */
+/** Nights of a plant: which covariates tell them, what is forecast for them, and that nothing is learned from them. */
 import { describe, expect, test } from 'vitest';
 import { treeDesign } from './design.ts';
 import { type Ground, groundOf } from './ground.ts';
@@ -11,7 +11,7 @@ const perDay = 24;
 const days = 30;
 const startMs = Date.UTC(2024, 4, 6) + 3_600_000;
 
-/** A plant that gives what the light says, every third day under clouds that halve it; `floor` is what it gives at night. */
+/** A plant whose output follows the light, every third day under clouds that halve it; `floor` is its output at night. */
 function plant(floor = 0, rounding = 0, horizon = perDay): Ground {
   const count = days * perDay;
   const light = Float64Array.from({ length: count + horizon }, (_, cell) => {
@@ -70,7 +70,7 @@ describe('nights in a regression', () => {
       if (dark[count + step] === 1) expect(row).toEqual(new Float64Array(levels.length));
       else expect(row[levels.indexOf(0.5)]).toBeGreaterThan(0);
     }
-    // The day ahead is the 31st, under clouds again.
+    // The forecast day is the 31st, again under clouds.
     expect(rows[11]?.[levels.indexOf(0.5)]).toBeGreaterThan(2);
     expect(rows[11]?.[levels.indexOf(0.5)]).toBeLessThan(3);
   });

@@ -1,4 +1,4 @@
-/** Ridge regression against its closed form, what its folds may know, and the sums that it starts from. */
+/** Ridge regression against its closed form, which rows its folds may use, and the sums that it starts from. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';

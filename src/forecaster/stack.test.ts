@@ -1,4 +1,4 @@
-/** The combination by weights, and distributions kept at levels. */
+/** The weighted combination, and distributions stored at quantile levels. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';

@@ -1,4 +1,4 @@
-/** Trees, boosting and the forest: what a split keeps, what a leaf says, and what out-of-bag rows are judged by. */
+/** Trees, boosting and the forest: what a split guarantees, the value of a leaf, and the trees that judge out-of-bag rows. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../base/seeded.ts';

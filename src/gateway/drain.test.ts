@@ -1,4 +1,4 @@
-/** The end of the server [platform §1.3]: requests in flight end, those that never would are cut. */
+/** The end of the server [platform §1.3]: requests in flight are completed, those that never would be are cut. */
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
@@ -76,7 +76,7 @@ describe('[platform §1.3] SIGTERM drains', () => {
   test('a request that had begun to arrive is answered like any other', async () => {
     await start(60_000);
     const arriving = await opened('POST /take HTTP/1.1\r\nhost: x\r\n');
-    // Answered after the one above was accepted: the server has read its beginning.
+    // Answered after the one above was accepted: the server has read the beginning of that one.
     expect((await fetch(`${gateway.base}/take`, { method: 'POST' })).status).toBe(400);
     const closing = gateway.server.close();
     arriving.socket.write('content-type: application/json\r\ncontent-length: 2\r\n\r\n{}');

@@ -1,4 +1,4 @@
-/** Callers that hang up before their answer [platform §3]. */
+/** Clients that close the connection before the answer [platform §3]. */
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';

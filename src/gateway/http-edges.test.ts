@@ -36,7 +36,7 @@ interface RawAnswer {
   readonly headers: ReadonlyMap<string, string>;
   readonly error: { readonly code: string; readonly message: string; readonly correlationId: string } | undefined;
 }
-/** One request as text, its connection closed by the answer, the answer taken apart. */
+/** Sends one request as raw text with `connection: close`, and parses the answer. */
 async function ask(...lines: readonly string[]): Promise<RawAnswer> {
   const text = await sendRaw(gateway.port, `${lines.join('\r\n')}\r\n\r\n`);
   const [head = '', body = ''] = text.split('\r\n\r\n');
@@ -103,7 +103,7 @@ describe('[platform §2.1] the error envelope for failures of the framework', ()
 
   test('a request that does not arrive in time: 408, and its connection is closed', async () => {
     await start({ request_timeout_ms: 100 });
-    // Answered before its body came: what is cut then gets no second answer.
+    // Answered before its body arrived: cutting it afterwards sends no second answer.
     expectEnvelope(await ask('POST /change HTTP/1.1', 'host: x', 'content-length: 5'), 401, 'unauthenticated');
     const slow = await sendRaw(gateway.port, 'GET /open HTTP/1.1\r\nhost:');
     expect(slow).toMatch(/^HTTP\/1\.1 408 .*"code":"request-timeout"/s);
@@ -243,7 +243,7 @@ describe('[platform §2.4] limits of headers and bodies', () => {
 
   test.each([1024, gatewayLimits.header_bytes, 65_536])('header_bytes %d', async (header_bytes) => {
     await start({ header_bytes });
-    // The rest of the request's headers takes less than 100 bytes.
+    // The remaining headers of the request take less than 100 bytes.
     expect((await withHeaders(header_bytes - 100)).status).toBe(200);
     expectEnvelope(await withHeaders(header_bytes), 431, 'headers-too-large');
   });
@@ -350,7 +350,7 @@ describe('[platform §2.1] the table of faults', () => {
 });
 
 describe('[platform §2.4] trusted proxies', () => {
-  /** Fails once, as if it came from `forwarded`, through a proxy of which the gateway may not know. */
+  /** One failed attempt that claims, by proxy header, to come from `forwarded`; the gateway may not trust that proxy. */
   const fail = (forwarded: string) => ask('GET /look HTTP/1.1', 'host: x', `x-forwarded-for: ${forwarded}`, closing);
 
   test('an untrusted X-Forwarded-For changes nothing: failures count for the connection’s address', async () => {
@@ -421,7 +421,7 @@ describe('[platform §2.4] connections', () => {
     ['an upgrade that is not spoken', 'GET /open HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'],
   ])('a connection that is refused is not left half open, though the client keeps its end: %s', async (_, text) => {
     await start();
-    // A client that never closes: what the server ended is only read.
+    // A client that never closes: after the server's end it only reads.
     const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => undefined);
     let received = '';

@@ -80,7 +80,7 @@ describe('[identity §1] an identity provider through JWKS', () => {
   const accepted = async (of: Identity, token: string): Promise<boolean> =>
     (await of.authenticate(`Bearer ${token}`)) !== null;
 
-  /** Not accepted, but not refused either: its holder must not be asked to sign in again. */
+  /** Not accepted, but not refused for good: its holder must not be asked to sign in again. */
   const unchecked = async (of: Identity, token: string): Promise<void> => {
     const unavailable = {
       code: 'provider-unavailable',
@@ -206,7 +206,7 @@ describe('[identity §1] an identity provider through JWKS', () => {
     const of = identity();
     await unchecked(of, await signed(key));
     expect(warnings).toHaveLength(1);
-    // It is back: the next call is served.
+    // The provider is back: the next call is served.
     clock.advance(gatewayLimits.provider_retry_ms);
     keys = [jwk(key)];
     answer = (response) => response.end(JSON.stringify({ keys }));

@@ -1,4 +1,4 @@
-/** Identity, [identity §1] sentence by sentence: which credential becomes whom, and that every bad one is nobody. */
+/** Identity, [identity §1] sentence by sentence: which identity each credential gives, and that every bad one is refused. */
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +89,7 @@ describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
     ['exp missing', without('exp'), false],
     ['exp null', { ...good, exp: null }, false],
     ['exp a text', { ...good, exp: String(nowSeconds + 60) }, false],
-    // A clock that is off by 5 s is tolerated, and no more.
+    // A clock may be off by 5 s, and no more.
     ['expired 4 s ago', { ...good, exp: nowSeconds - 4 }, true],
     ['expired 5 s ago', { ...good, exp: nowSeconds - 5 }, false],
     ['valid in 5 s', { ...good, nbf: nowSeconds + 5 }, true],
@@ -132,7 +132,7 @@ describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
     expect(await accepted(identity, await hs256({ ...matching, iss: 'https://id.example/' }))).toBe(false);
     expect(await accepted(identity, await hs256({ ...matching, aud: 'Setpoint' }))).toBe(false);
     expect(await accepted(identity, await hs256(good))).toBe(false);
-    // Not configured: whatever they say.
+    // Not configured: refused, whatever the token contains.
     expect(await accepted(withSecret(), await hs256({ ...good, iss: 'x', aud: 'y' }))).toBe(true);
   });
 
@@ -251,7 +251,7 @@ describe('[identity §1] Authorization: Bearer', () => {
         fc.pre(letter !== valid[at]);
         const changed = valid.slice(0, at) + letter + valid.slice(at + 1);
         const subject = await identity.authenticate(`Bearer ${changed}`);
-        // The last letter of a signature carries bits that decode to nothing.
+        // The last letter of a signature has bits that decode to nothing.
         if (at < valid.length - 1) expect(subject).toBeNull();
       }),
       { numRuns: 300 },

@@ -1,4 +1,4 @@
-/** Progress of a long call, in lines [rules §10.1]. */
+/** Progress of a long call, line by line [rules §10.1]. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { ruleBacktest } from '../api/backtest.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';

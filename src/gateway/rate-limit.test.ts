@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts';
 import { gatewayLimits } from './limits.ts';
 import { createRateLimits } from './rate-limit.ts';
 
-/** `rate-limited` with its delay, or undefined when the call was let through. */
+/** `rate-limited` with its delay, or undefined when the call was admitted. */
 async function refusalOf(call: Promise<void>): Promise<Fault | undefined> {
   try {
     await call;

@@ -45,7 +45,7 @@ describe('refusals', () => {
     for (let kind = 0; kind < 10; kind++) await add(`kind ${kind}`);
     await add('kind 0');
     expect(records).toHaveLength(10);
-    // The eleventh kind: what was counted is recorded, and counting begins again.
+    // The eleventh kind: the tally is recorded, and counting starts over.
     await add('kind 10');
     expect(records.map(({ many }) => many?.count ?? null).slice(10)).toEqual([1, null]);
   });

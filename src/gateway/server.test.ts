@@ -160,7 +160,7 @@ describe('[platform §3] one pipeline', () => {
     expect(handled[0]?.body).toEqual({ confirmed: true, size: 3 });
   });
 
-  // Each row breaks everything from its step on: the first check of the order must be the one that answers.
+  // Each row fails every check from its step on: the first check of the order must be the one that answers.
   test.each<[number, string, Sent]>([
     [401, 'unauthenticated', { ...good, token: 'nobody', confirmed: 'no', body: 'x' }],
     [403, 'permission-denied', { ...good, token: 'viewer', confirmed: 'no', body: 'x' }],
@@ -214,7 +214,7 @@ describe('[platform §3] one pipeline', () => {
     const bare = { token: 'engineer', confirmed: 'true', method: 'DELETE' };
     expect((await send({ ...bare, path: '/things/7?confirmed=true' })).status).toBe(200);
     expect((await send({ ...bare, path: '/things/7' })).status).toBe(428);
-    // A body that says otherwise is not overruled.
+    // A body that says otherwise takes precedence.
     const denying = { ...bare, type: 'application/json', body: '{"confirmed":false}' };
     expect((await send({ ...denying, path: '/things/7?confirmed=true' })).status).toBe(428);
     expect(

@@ -1,4 +1,4 @@
-/** The historian over a file: trouble and recovery. */
+/** The historian on a file: faults and recovery. */
 import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -64,7 +64,7 @@ const refused = async (work: () => Promise<unknown>): Promise<string> => {
   return 'not refused';
 };
 
-/** Each test begins with nothing stored. */
+/** Each test begins with an empty store. */
 function rig(engine: HistoryEngine): void {
   beforeAll(async () => {
     history = await testHistory(engine);
@@ -92,7 +92,7 @@ describe.each(historyEngines)('[data-processing §4.2] the store on %s', (engine
     const second = await few.snapshot();
     expect(await refused(() => few.snapshot())).toBe('source-unavailable');
     await first.close();
-    // Twice is once.
+    // Closing it twice makes room only once.
     await first.close();
     await (await few.snapshot()).close();
     await second.close();
@@ -210,7 +210,7 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
       row(4 * minuteMs, 4),
     ]);
     expect((await read({ steps: 1, asOfMs: baseMs + quarterMs })).rows).toBe(5);
-    // An import tells what it was given.
+    // It reports that the row is stored already.
     expect(await historian.append([row(minuteMs, 1)])).toEqual({ duplicates: 1, skipped: 0 });
   });
 });
@@ -239,7 +239,7 @@ describe.each(historyEngines)('[points §6.2] Data cut, on %s', (engine) => {
   });
 
   test('export hands over whole instants, in their order, wherever a portion ends', async () => {
-    // Three rows an instant, the last to be ingested stored first: no portion of either engine ends between instants.
+    // Three rows an instant, the last one ingested stored first: neither engine ends a block inside an instant.
     const rows = Array.from({ length: 20_010 }, (_, index) =>
       row(Math.floor(index / 3) * 1000, index, { ingestedMs: baseMs + 60_000_000 - (index % 3) }),
     );
@@ -259,7 +259,7 @@ describe.each(historyEngines)('[points §6.2] Data cut, on %s', (engine) => {
       value: fc.option(fc.integer({ min: -100, max: 100 }), { nil: null, freq: 6 }),
       late: fc.constantFrom(0, 200, minuteMs, quarterMs, 2 * quarterMs),
     });
-    // Each history is one of a series that no other has.
+    // Each history belongs to a series of its own.
     let instance = 100;
     await fc.assert(
       fc.asyncProperty(
@@ -319,7 +319,7 @@ describe.each(historyEngines)(
   (engine) => {
     rig(engine);
 
-    /** Makes every stored sum wrong, so that an answer shows what it was read from. */
+    /** Makes every stored sum wrong, so that an answer shows whether it was read from rows or rollups. */
     const spoil = (): Promise<void> => history.run('UPDATE rollup SET sum = sum + 1000000');
     const fromRollups = (cell: number | undefined): boolean => (cell ?? 0) > 500_000;
     const source = async (more: Partial<WindowRequest> = {}, at = 0): Promise<'rollup' | 'rows'> =>

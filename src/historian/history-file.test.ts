@@ -1,4 +1,4 @@
-/** Files of values: strict, every fault with its line, bounded memory [points §6.2]. */
+/** Files of values: strict, every error with its line, bounded memory [points §6.2]. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -165,7 +165,7 @@ describe('[points §6.2] History import: the file', () => {
     expect(faultsOf(`time,value\n${line(lineBytesMax + 1)}\n`)).toEqual([
       `values.csv:2: is longer than ${lineBytesMax} bytes`,
     ]);
-    // A file that is one line without an end is not read into memory.
+    // A file that is one endless line is not read into memory.
     expect(faultsOf(new Uint8Array(5_000_000).fill(0x61))).toEqual([
       `values.csv:1: is longer than ${lineBytesMax} bytes`,
     ]);

@@ -10,7 +10,7 @@ import { observationsMsMax } from './observations.ts';
 const wallMs = 1_700_000_000_000;
 const points = [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }];
 
-/** The table at a monotonic moment; wall time runs with it. */
+/** The table at a monotonic moment; wall time advances with it. */
 function table(value: number | null, nowMs: number, observedMs = nowMs, code: QualityCode = quality.good) {
   const snapshot = testSnapshot([value], nowMs, wallMs + nowMs);
   snapshot.observedMs[0] = observedMs;
@@ -18,7 +18,7 @@ function table(value: number | null, nowMs: number, observedMs = nowMs, code: Qu
   return snapshot;
 }
 
-/** An observer of a table that counts what it is shown, as the live table does. */
+/** An observer that counts the changes it is shown, as the live table does. */
 function createObserver(of: readonly RecordedPoint[]) {
   const observer = createBareObserver(of);
   const runs = createRuns(10);
@@ -45,7 +45,7 @@ function createObserver(of: readonly RecordedPoint[]) {
   };
 }
 
-/** [event, value, quality] of each row, event times after the start of the wall clock. */
+/** [event, value, quality] of each row; event times count from the start of the wall clock. */
 const shown = (rows: ReturnType<ReturnType<typeof createObserver>['look']>) =>
   rows.map((row) => [row.eventMs - wallMs, row.value, row.quality]);
 
@@ -114,7 +114,7 @@ describe('[points §6.1] recorded rows', () => {
     };
     // All hundred are stored: the next row represents three.
     expect(countsOf(seen(100, 10_000))).toEqual([[], [3], [1]]);
-    // Unknown: the newest one is recorded, and counts as one.
+    // How many there were is unknown: the newest is recorded, and counts as one.
     expect(countsOf('unknown')).toEqual([['one'], [3], [1]]);
   });
 

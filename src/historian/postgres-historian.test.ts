@@ -1,4 +1,4 @@
-/** Recorded history in PostgreSQL: partitions, hypertables, one writer at a time, the epoch, and a server that goes away. */
+/** Recorded history in PostgreSQL: partitions, hypertables, one writer at a time, the epoch, and a server that fails. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Fault } from '../base/fault.ts';
@@ -144,7 +144,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
   afterAll(() => own.remove());
   beforeEach(() => own.clear());
 
-  /** Ends of the chunks, after the border. */
+  /** Ends of the chunks after the cutoff. */
   const chunks = async (table = 'sample', of = at): Promise<number[]> =>
     (
       await runOn(
@@ -164,10 +164,10 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
       [0, partitionMs],
       [0, partitionMs],
     ]);
-    // A moment before the border the chunk holds one that is not old.
+    // A moment before the cutoff the chunk holds a row that is not old.
     expect(await own.historian.prune(borderMs - 1, 1000)).toBe(85);
     expect(await chunks()).toEqual([0, partitionMs]);
-    // The row at the border lies in the next chunk, as the rollup does that it shares with rows of this one.
+    // The row at the cutoff is in the next chunk, as is the rollup that it shares with rows of this one.
     expect(await own.historian.prune(borderMs, 5)).toBe(15);
     expect([await chunks(), await chunks('rollup')]).toEqual([[partitionMs], [partitionMs]]);
     expect([await rollups(), (await exportedRows(own.historian, { series })).length]).toEqual([15, 15]);
@@ -205,7 +205,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
     const rows = minutesBefore(borderMs, 100);
     await other.historian.append(rows);
     const statements = hypertablesIn(other.place.limits.postgres_schema);
-    // Seven minutes: the last whole old chunk ends 21 minutes before the border, inside a quarter hour.
+    // Seven minutes: the last whole old chunk ends 21 minutes before the cutoff, inside a quarter hour.
     await other.run(statements.replaceAll(String(partitionMs), String(7 * minuteMs)));
     expect(await exportedRows(other.historian, { series })).toEqual(rows);
     expect(await other.historian.prune(borderMs - 5 * minuteMs, 1)).toBe(85);
@@ -232,7 +232,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
 test('[data-processing §4.2] a window of more rows than one answer holds is the one of the file, also where an instant lies across the border', async () => {
   const file = await testHistory('sqlite');
   onTestFinished(() => file.remove());
-  // 20 000 rows an answer: the last row of the first and the first of the second are of one instant.
+  // 20 000 rows a batch: the last row of the first batch and the first of the second have the same instant.
   const rows = Array.from({ length: 20_500 }, (_, index) =>
     row(borderMs + (index - (index >= 20_000 ? 1 : 0)) * 10, index % 7 === 0 ? null : index % 101, {
       ingestedMs: borderMs + 300_000,

@@ -1,4 +1,4 @@
-/** Readings are what an export gives, the newest of each instant [rules §10.2], on both engines. */
+/** Readings are the rows of an export, the newest of each instant [rules §10.2], on both engines. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { quality } from '../site/quality.ts';
@@ -67,7 +67,7 @@ describe.each(historyEngines)('readings on %s', (engine) => {
     await history.historian.append([...rows, ...again]);
     const read = await readings(baseMs, baseMs + rows.length * 1000);
     expect(read).toHaveLength(rows.length);
-    // The one that was ingested last, though it was not stored last.
+    // The one ingested last, although it was not stored last.
     expect(read[several]).toEqual([baseMs + several * 1000, 7, quality.good]);
     expect(read).toEqual(await expected(baseMs, baseMs + rows.length * 1000));
   });

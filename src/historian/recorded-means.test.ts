@@ -1,4 +1,4 @@
-/** [points §6.1]: the mean of a cell is the mean of what was polled, however often rows are written and however they are read. */
+/** [points §6.1]: the mean of a cell is the mean of its polls, however often rows are written and whichever way they are read. */
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLiveTableReader, createLiveTableWriter, createRuns } from '../points/live-table.ts';
@@ -24,7 +24,7 @@ interface Poll {
   readonly value: number;
 }
 
-/** Polls of `minutes` minutes, and the rows of a recorder beside them. Looks come as the recorder makes them. */
+/** Polls over `minutes` minutes, and the rows that a recorder writes of them, looking as often as the product's. */
 function recorded(pollMs: number, intervalMs: number, valueAt: (secondMs: number) => number) {
   const clock = simulatedClock();
   const memory = createPointMemory([{ channel: 0, writable: false }], 1);
@@ -34,7 +34,7 @@ function recorded(pollMs: number, intervalMs: number, valueAt: (secondMs: number
   const [snapshot, runs] = [createSnapshot(1), createRuns(1)];
   const rows: HistoryRow[] = [];
   const polls: Poll[] = [];
-  // A poll falls on each border of a minute, and belongs to the one before.
+  // A poll falls on the end of each minute, and belongs to that minute.
   const startMs = Math.ceil(clock.wallMs() / 900_000) * 900_000;
   clock.advance(startMs - clock.wallMs());
   let [lookedMs, pending, value] = [-lookMs, false, Number.NaN];
@@ -57,7 +57,7 @@ function recorded(pollMs: number, intervalMs: number, valueAt: (secondMs: number
   return { rows, polls, startMs };
 }
 
-/** Means of the polls in each cell; NaN where there was none. */
+/** The mean of the polls in each cell; NaN where there was none. */
 function meansOf(polls: readonly Poll[], { asOfMs, cadenceMs, steps }: WindowRequest): number[] {
   return Array.from({ length: steps }, (_, index) => {
     const endMs = asOfMs - (steps - 1 - index) * cadenceMs;

@@ -1,4 +1,4 @@
-/** The recorder's queue, its looks and its retention, on a clock turned by hand and a store that can fail. */
+/** The recorder's queue, its looks and its retention, on a manual clock and a store that can fail. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
@@ -15,7 +15,7 @@ import { startRecorder } from './recorder.ts';
 
 const series = { instance: 2, point: 1 };
 const dayMs = 86_400_000;
-/** Between two steps of time what the first began is done. */
+/** Lets the work that a step of time began finish before the next step. */
 const stepMs = 100;
 let historian: Historian;
 
@@ -44,7 +44,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: Setting
     },
     prune: (beforeMs, rowsMax) => counted(historian.prune(beforeMs, rowsMax)),
   };
-  /** Waits until pending writes are stored and their follow-ups have begun. */
+  /** Waits until pending writes are stored and the work that follows has begun. */
   const settled = async (): Promise<void> => {
     do await new Promise((resolve) => setImmediate(resolve));
     while (state.storing > 0);
@@ -70,7 +70,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: Setting
     },
   );
   const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
-  /** Time passes, and what it began is done. */
+  /** Advances the clock, and completes the work that this begins. */
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= stepMs) {
       clock.advance(Math.min(left, stepMs));
@@ -85,7 +85,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: Setting
     }
   };
   await settled();
-  /** Accepted, and seen by the recorder. */
+  /** Accepted commands, seen by the recorder. */
   const command = async (value: number): Promise<void> => {
     memory.commandedValue[0] = value;
     memory.commandedMs[0] = clock.monotonicMs();
@@ -98,7 +98,7 @@ const stored = (): Promise<HistoryRow[]> => exportedRows(historian, { series });
 const values = async (): Promise<(number | null)[]> => (await stored()).map((row) => row.value);
 
 describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
-  // A lock that is waited for makes these tests no longer than this each time.
+  // These tests never wait longer than this for a lock.
   const history = historyOn(engine, { lock_timeout_ms: 200 });
   beforeEach(async () => {
     ({ historian } = history());
@@ -145,7 +145,7 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     await pass(1);
     publish(2);
     publish(3);
-    // The bell is answered in some later turn; however late, the look is not before its time.
+    // The doorbell is answered in a later turn; however late, the look is never early.
     const lookedMs = clock.monotonicMs() - 1;
     const secondAfterMs = async (): Promise<number> => {
       await expect.poll(() => (recorded() > 1 ? true : clock.advance(1)), { interval: 1 }).toBe(true);
@@ -255,7 +255,7 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     expect(recorder.counts().pruned).toBeLessThanOrEqual(120);
     await pass(60_000);
     const oldestMs = (await stored())[0]?.eventMs ?? 0;
-    // Whole quarter hours go: up to one of them is kept longer, nothing is removed early.
+    // Whole quarter hours are removed: up to one is kept longer, nothing is removed early.
     expect(oldestMs).toBeLessThanOrEqual(clock.wallMs() - dayMs);
     expect(oldestMs).toBeGreaterThan(clock.wallMs() - dayMs - 2 * 900_000);
     await recorder.stop(true);

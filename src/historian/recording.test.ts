@@ -1,4 +1,4 @@
-/** The historian thread: records beside the main thread, and is started again when it dies (ARCHITECTURE.md, "Threads"). */
+/** The historian thread: records beside the main thread, and is restarted when it dies (ARCHITECTURE.md, "Threads"). */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,7 +79,7 @@ describe.each(engines)('recording, on %s', (engine) => {
     expect((await values()).slice(0, 3)).toEqual([7, null, 8]);
     expect(await recording.counts()).toMatchObject({ recorded: 2, stored: 2, dropped: 0, failedFlushes: 0 });
     publish(3);
-    // The last look finds what came just before the stop.
+    // The last look finds what arrived just before the stop.
     await recording.stop(true);
     expect((await values()).slice(3)).toEqual([1, 2, 3]);
   });
@@ -122,7 +122,7 @@ describe.each(engines)('recording, on %s', (engine) => {
     const { recording, values, publish, said } = rig(history(), false);
     publish(1);
     await expect.poll(values).toEqual([1]);
-    // Nobody may hand it such a value: a bug, which ends the thread.
+    // Nothing may pass it such a value: it is a bug, which ends the thread.
     const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(Number.POSITIVE_INFINITY) };
     await expect(recording.append([columns])).rejects.toThrow();
     await expect.poll(() => said).toEqual(['historian thread failed; restarting it']);
@@ -140,7 +140,7 @@ describe.each(engines)('recording, on %s', (engine) => {
   });
 });
 
-/** A thread that recorded thousands of rows for a database that nothing listens at. */
+/** A thread that recorded thousands of rows for a database at an address without a server. */
 async function outage(spoolFolder: string) {
   const points = Array.from({ length: 5000 }, (_, index) => ({ index, instance: 2, id: index + 1, maxAgeMs: 60_000 }));
   const memory = createPointMemory(

@@ -1,4 +1,4 @@
-/** A block gives back the very rows that went into it (docs/formats/history.md). */
+/** A block returns exactly the rows that were put into it (docs/formats/history.md). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { quality } from '../site/quality.ts';
@@ -7,7 +7,7 @@ import { placesIn } from './row-parts.ts';
 
 const afterMs = Date.UTC(2026, 6, 11);
 
-/** Numbers as registers, meters and computed points give them. */
+/** Numbers of the kinds that registers, meters and computed points give. */
 const value = fc.oneof(
   fc.integer({ min: -200, max: 200 }),
   fc.integer({ min: -40_000, max: 40_000 }),
@@ -44,7 +44,7 @@ function rows(of: fc.Arbitrary<number | null>): fc.Arbitrary<readonly BlockRow[]
   });
 }
 
-/** One kind of number fills most blocks. */
+/** Most blocks hold only one kind of number. */
 const blocks = fc.oneof(
   rows(value),
   rows(fc.option(value)),

@@ -1,4 +1,4 @@
-/** What waits, for how long, and what becomes of it: over a store that can fail, with a journal on the disk. */
+/** What waits, for how long, and what happens to it: over a store that can fail, with a journal on the disk. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 const second = 1000;
 const idOf = ({ series, eventMs }: HistoryRow): string => `${series.instance}:${series.point}@${eventMs}`;
 
-/** A disk that keeps rows, and the processes that write to it one after the other. */
+/** A disk that keeps rows, and the processes that write to it one after another. */
 function rig(limits: Partial<HistoryLimits> = {}) {
   const clock = simulatedClock();
   const stored = new Map<string, HistoryRow>();
@@ -35,7 +35,7 @@ function rig(limits: Partial<HistoryLimits> = {}) {
     async append(rows: readonly HistoryRow[]) {
       if (state.full) throw new Fault('storage-unavailable', 'full', { cause: new Error('database or disk is full') });
       if (rows.length > 0) batches.push(rows.map(idOf));
-      // As `once` has it.
+      // As an append with `once` does.
       for (const row of rows) if (!stored.has(idOf(row))) stored.set(idOf(row), row);
       return { duplicates: 0, skipped: 0 };
     },

@@ -177,7 +177,7 @@ describe.each(historyEngines)(
     const spanMs = 8 * quarterMs;
     const rowArbitrary = fc
       .record({
-        // Coarse times collide often, fine ones lie on and around borders.
+        // Coarse times collide often, fine ones fall on and around the edges.
         offset: fc.oneof(
           fc.integer({ min: 0, max: spanMs / 30_000 }).map((n) => n * 30_000),
           fc.integer({ min: 0, max: 8 }).map((n) => n * quarterMs),
@@ -224,15 +224,15 @@ describe.each(historyEngines)(
           5 * minuteMs,
           7 * minuteMs,
           1000 * 37,
-          // Wide, and cut by labels: rollups inside, rows at the borders.
+          // Wide, and cut by labels: rollups inside, rows at the edges.
           10 * minuteMs + 1000,
           35 * minuteMs + 700,
-          // Two widths of rollups, one after the other.
+          // Rollups of two widths, one after the other.
           121 * minuteMs,
           125 * minuteMs + 300,
         ),
         steps: fc.integer({ min: 1, max: 9 }),
-        // On borders of rollups and off them.
+        // On and off the edges of rollups.
         asOf: fc.oneof(
           fc.integer({ min: 1, max: 9 }).map((n) => n * quarterMs),
           fc.integer({ min: 1, max: 130 }).map((n) => n * minuteMs),
@@ -255,7 +255,7 @@ describe.each(historyEngines)(
       );
 
     test('cells, counts, watermark, uncertainty and the first duplicate', async () => {
-      // Each history is one of series that no other has.
+      // Each history belongs to series of its own.
       let instance = 100;
       await fc.assert(
         fc.asyncProperty(
@@ -274,7 +274,7 @@ describe.each(historyEngines)(
                 expectSame(await snapshot.window(asked), naive(rows, asked), asked.aggregation);
               }
             } finally {
-              // One that stays open would keep the next append waiting.
+              // A transaction left open would block the next append.
               await snapshot.close();
             }
           },
@@ -299,7 +299,7 @@ interface Naive {
   readonly firstDuplicateMs: number | null;
 }
 
-/** Label by label, row by row, as the contract says it. */
+/** Label by label, row by row, as the contract defines it. */
 function naive(all: readonly HistoryRow[], asked: WindowRequest): Naive {
   const startMs = asked.asOfMs - asked.steps * asked.cadenceMs;
   const known = all
@@ -363,7 +363,7 @@ function naiveInRange(value: number, range: SeriesRange): boolean {
   );
 }
 
-/** Null for NaN; a trend does not tell -0 from 0. */
+/** NaN becomes null; a trend does not distinguish -0 from 0. */
 function unsigned(value: number): number | null {
   return Number.isNaN(value) ? null : value + 0;
 }
@@ -421,7 +421,7 @@ function expectSame(answer: WindowAnswer, expected: Naive, aggregation: WindowRe
     const got = answer.cells[index] ?? Number.NaN;
     if (cell === null) expect(got).toBeNaN();
     else if (exact) expect(got === cell).toBe(true);
-    // Relative to the sum of magnitudes: what cancels leaves the naive sum's own rounding behind.
+    // Relative to the sum of magnitudes: cancellation leaves the naive sum's own rounding behind.
     else expect(Math.abs(got - cell)).toBeLessThanOrEqual(1e-12 * (expected.magnitudes[index] ?? 0));
   });
 }

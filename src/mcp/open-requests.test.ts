@@ -1,4 +1,4 @@
-/** Requests that a server has not answered yet, by the messages on its transport [platform §8]. */
+/** Requests that a server has not answered yet, counted from the messages on its transport [platform §8]. */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
@@ -23,7 +23,7 @@ function watched() {
     transport,
     ask: (id: number) => transport.onmessage?.({ jsonrpc: '2.0', id, method: 'tools/call' }),
     answer: (id: number) => transport.send({ jsonrpc: '2.0', id, result: {} }),
-    /** Whether the wait is over by now. */
+    /** Whether the wait has ended. */
     async waiting() {
       let over = false;
       const ended = requests.answered(deadlineMs).then(() => (over = true));
@@ -52,7 +52,7 @@ test('[platform §8] the last of several answers ends the wait, an error or a ca
   transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 3 } });
   await ended;
   expect(clock.pendingCount()).toBe(0);
-  // Another one opens the wait again.
+  // Another request starts the wait again.
   ask(4);
   const again = await waiting();
   expect(again.isOver()).toBe(false);

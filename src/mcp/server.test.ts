@@ -1,4 +1,4 @@
-/** How a person is asked about a change [platform §8], over the library's transport in memory. */
+/** How a person is asked about a change [platform §8], over the library's in-memory transport. */
 import { Client as Assistant } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js';

@@ -1,4 +1,4 @@
-/** Which operations become tools, and what their arguments are [platform §8]. */
+/** Which operations become tools, and their arguments [platform §8]. */
 import { describe, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';
 import { operations } from '../api/operations.ts';

@@ -1,4 +1,4 @@
-/** The account of ownership as it is answered: stored and newest segments joined, bounded [points §7.3]; the list of points. */
+/** The account of ownership in answers: stored and newest segments joined, bounded [points §7.3]; the list of points. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { CallContext } from '../api/capability.ts';

@@ -44,7 +44,7 @@ test('[points §8.5] a standby has the state from the sample, and no counters', 
   const [entry] = channelEntries(tankSite, sample, nothing);
   expect(entry).toMatchObject({ state: 'online', traffic: null, last_error: null });
   expect(entry?.last_reading_at).toBe('1970-01-01T00:00:09.000Z');
-  // A point that could not be read a second ago was not read then.
+  // A failed read of a second ago is not a reading of a second ago.
   const failing = { ...sample, quality: [quality.good, quality.missing, quality.bad, quality.missing] };
   expect(channelEntries(tankSite, failing, nothing)[0]?.last_reading_at).toBe('1970-01-01T00:00:06.000Z');
   const never = { ...nothing, traffic: [{ ...counts, lastReadMs: null }] };

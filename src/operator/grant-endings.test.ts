@@ -35,7 +35,7 @@ test('[points §7.1] an end that the audit log cannot take is recorded again unt
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   endings.take([{ grant, endedMs: 1000 }]);
   await settle();
-  // The engine restarted and reports it again.
+  // The engine has restarted and reports it again.
   endings.take([{ grant, endedMs: 1000 }]);
   await settle();
   expect([recorded, forgotten]).toEqual([[], []]);

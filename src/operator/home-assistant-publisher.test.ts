@@ -15,7 +15,7 @@ async function rounds(clock: SimulatedClock, count: number): Promise<void> {
   }
 }
 
-/** A publisher of a site without rules, over an outlet that takes `room` messages a round. */
+/** A publisher of a site without rules, over an outlet that accepts `room` messages a round. */
 function publisher(room: () => number, controls: () => boolean = () => true) {
   const clock = simulatedClock();
   const said: string[] = [];

@@ -1,4 +1,4 @@
-/** Points and rules for Home Assistant [points §3.5]. */
+/** Points and rules in Home Assistant [points §3.5]. */
 import { describe, expect, test } from 'vitest';
 import type { TableSample } from '../points/sample.ts';
 import { quality } from '../site/quality.ts';

@@ -9,7 +9,7 @@ import { readSite } from '../site/site.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createPointFeed, pushIntervalMs, sampleWaitMs } from './point-feed.ts';
 
-/** Longer than any test but one takes. */
+/** Longer than all tests but one take. */
 const maxAgeMs = 3000;
 const { points } = readSite(
   `schema: svc.site.v1
@@ -130,7 +130,7 @@ describe('[points §8.3] live values', () => {
       await pass(pushIntervalMs + sampleWaitMs);
       const stale = { ...good, value: null, quality: 'stale', observed_at: observedAt };
       expect(taken.slice(1)).toEqual([stale]);
-      // While an answer is outstanding, the engine is not asked again.
+      // While an answer is outstanding, the engine gets no further request.
       expect(state.samples > 2).toBe(mode === 'refuses');
       engine.mode = 'answers';
       engine.answer();

@@ -1,4 +1,4 @@
-/** Which buckets a trend has, at the limits of what may be asked for [points §8.2]. */
+/** The buckets of a trend, at the limits of what may be asked for [points §8.2]. */
 import { describe, expect, test } from 'vitest';
 import { dayMs, timeLabel } from '../base/timestamp.ts';
 import { historyLimits } from '../historian/limits.ts';

@@ -120,7 +120,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     submit(0, 2);
     const second = taker.take(0);
     submit(0, 3);
-    // A report on the one before says nothing of the newest.
+    // A report on the earlier command says nothing about the newest.
     taker.report(0, second?.serial ?? 0, false);
     expect(writer.last(0)).toMatchObject({ value: 3, result: 'accepted' });
     taker.drop(0);
@@ -178,7 +178,7 @@ describe('[points §4.2] generations', () => {
     expect(taker.take(0)).toBeNull();
   });
 
-  /** Runs `meanwhile` at the moment between the first check of a submission and its second. */
+  /** Runs `meanwhile` between the two checks of a submission. */
   function submitInterrupted(meanwhile: (memory: ReturnType<typeof slots>['memory']) => void) {
     const { clock, memory, generation } = slots();
     const interrupted = {

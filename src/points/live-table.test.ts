@@ -1,4 +1,4 @@
-/** The live table and its ring of changes: one moment per snapshot, no change lost unseen, no dead writer in the way. */
+/** The live table and its ring of changes: snapshots of one moment, no change lost unseen, no writer that died blocks others. */
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { beginGeneration, createPointMemory, doorbells, header, ringSize } from 
 const maxAgeMs = 100;
 const infinite = Number.POSITIVE_INFINITY;
 
-/** A table of `count` points; the first generation has begun and the changes of its start are read. */
+/** A table of `count` points; the first generation has begun and its initial changes have been read. */
 function table(count: number, maxAgesMs: readonly number[] = Array.from({ length: count }, () => maxAgeMs)) {
   const clock = simulatedClock();
   const memory = createPointMemory(

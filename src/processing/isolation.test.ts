@@ -63,7 +63,7 @@ describe.each(engines)('[data-processing §7] the actor is never sent to the pro
       'd00d1e',
       '4bf92f3577b34da6a3ce929d0e0e4736',
       `:${site.gateway.port}`,
-      // Of site.yaml, bindings and routes: instances, points, channels, files, places.
+      // From site.yaml, bindings and routes: instances, points, channels, files, places.
       'Example site',
       'site_load',
       'instance',
@@ -124,7 +124,7 @@ describe.each(engines)('effects of a process call, on %s', (engine) => {
         new LiveTails(createLiveTableReader(memory), points.length, [{ pointIndex: 0, cadenceMs: 900_000 }], clock),
     });
     const { clock, history } = site;
-    // A live value of the cutoff's own moment, and a command on its way.
+    // A live value from the moment of the cutoff, and a command on its way.
     const earlier = { ...clock, monotonicMs: () => clock.monotonicMs() - 1000 };
     createLiveTableWriter(memory, earlier, []).publish([{ index: 0, value: 900, quality: quality.good }]);
     memory.slotValue.fill(17);

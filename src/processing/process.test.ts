@@ -71,7 +71,7 @@ describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s',
   });
 
   test('a call that the breaker refuses leaves nothing, and no record says that it did', async () => {
-    // A name that leads nowhere: five failures open the breaker.
+    // A name that does not resolve: five failures open the breaker.
     const unreachable: GatewayChanges['processor'] = ({ processor }, clock) =>
       http(processor, { clock, bearerToken: null, resolve: async () => [] });
     const site = await start({ edits: approved, processor: unreachable });
@@ -210,7 +210,7 @@ describe.each(engines)('[data-processing §5.3] refusals after the call was acce
     expect(settled.every(({ status }) => status === 429)).toBe(true);
     expect(first.headers.get('retry-after')).toBe('1');
     expect(await refusalIn(first)).toMatchObject({ code: 'processor-busy', retryable: true, retryAfterMs: 250 });
-    // While it hangs, everything else is answered.
+    // While it hangs, all other requests are answered.
     expect((await site.send('/tasks')).status).toBe(200);
     while (sent.length < 2) await new Promise((resolve) => void setImmediate(resolve));
     site.clock.advance(5000);

@@ -156,7 +156,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     const key =
       runCommand('setpoint', ['audit', 'key'], serviceEnvironment(service.folders)).stdout.split('\n')[0] ?? '';
     const alone = await context.newPage();
-    // The console asks again and again, and would complain.
+    // The console asks repeatedly, and would show an error.
     await page.close();
     await context.setOffline(true);
     await alone.goto(`file://${verifier}`);
@@ -188,7 +188,7 @@ test.runIf(chromiumPath !== undefined)(
     const browser = await launch();
     try {
       await service.command('POST', '/rules', { name: 'one' });
-      // The next checkpoint sees this whether one has covered the events already or not.
+      // The next checkpoint finds this, whether or not an earlier one covered the events.
       await tamperAt(join(of.data, 'site.sqlite'), `UPDATE audit_chain SET hash = '${'0'.repeat(64)}'`);
       await waitFor(async () => (await service.request('GET', '/ready', { token: null })).status === 503);
       const { page, context } = await visit(browser, service);

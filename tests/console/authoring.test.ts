@@ -1,4 +1,4 @@
-/** Drawing a rule, from an empty canvas to its disabling, in a real browser on a real service: by mouse and by keyboard. */
+/** Building a rule, from an empty canvas until it is disabled again, in a real browser on a real service: by mouse and by keyboard. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json, TestService } from '../e2e/running-service.ts';
@@ -49,7 +49,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByRole('button', { name: 'Add a parameter' }).click();
     await choose(page, 'Parameter', 'soc_upper');
 
-    // Decision, with an expression that is wrong at first.
+    // Decision, with an invalid expression at first.
     await drag(page, output(page, 'input'), at(0.5, 0.6));
     await page.getByRole('menuitem', { name: /^Decision/ }).click();
     await page.getByLabel('Branch', { exact: true }).fill('room');
@@ -61,7 +61,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByRole('option', { name: /soc_upper/ }).click();
     expect(await page.getByLabel('Taken when').inputValue()).toBe('soc < soc_upper');
 
-    // Action on the branch; both ends to End.
+    // Action on the branch; both lead to End.
     await drag(page, output(page, 'decision', 'room'), at(0.62, 0.2));
     await page.getByRole('menuitem', { name: /^Action/ }).click();
     await page.getByRole('button', { name: 'Add a write' }).click();
@@ -111,7 +111,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByRole('button', { name: 'Disable', exact: true }).click();
     await confirm(page, 'Disable the rule');
     await expect.poll(async () => (await stored(id))['enabled']).toBe(false);
-    // The wrong token of the beginning; nothing else.
+    // The wrong token at the beginning; nothing else.
     expect(complaints.filter((text) => !/status of 401/.test(text))).toEqual([]);
     await context.close();
   });
@@ -136,7 +136,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
       await tabTo(page, 'Add node');
       await keyboard.press('Enter');
       await page.getByRole('menuitem', { name: kind }).waitFor();
-      // A menu takes the focus a moment after it is shown.
+      // A menu takes the focus a moment after it appears.
       const next = async (): Promise<string> => {
         await keyboard.press('ArrowDown');
         return focusedName(page);
@@ -174,11 +174,11 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await tabTo(page, 'Value');
     await keyboard.type('3');
 
-    // Wires, chosen in the form of each node; the list names the nodes.
+    // Wires, chosen in each node's form; the list names the nodes.
     const open = async (title: string): Promise<void> => {
       await tabTo(page, `Edit ${title}`);
       await keyboard.press('Enter');
-      // Forms of two nodes have fields of one name: the one before must be gone.
+      // The forms of two nodes have fields of the same name: the earlier form must be gone.
       await page.getByTestId('inspector').getByRole('heading', { name: title }).waitFor();
     };
     await tabTo(page, 'Canvas', 'Shift+Tab');

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Wires, nodes and names on the canvas, in a real browser: each action is one step of undo. */
+/** Wires, nodes and names on the canvas, in a real browser: each action is one undo step. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
@@ -54,7 +54,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     service?.folders.remove();
   });
 
-  /** A rule of its own for each test, open in a page of its own. */
+  /** A rule for each test, open in a page of its own. */
   async function opened(
     flow_json: object = flow,
     last = 'spare',
@@ -91,7 +91,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     await page.mouse.click(x, y);
     await page.getByRole('button', { name: 'Delete the wire' }).waitFor();
   }
-  /** Saves; the spare node leads nowhere, which the service warns of. */
+  /** Saves; the spare node leads nowhere, which gives a warning. */
   async function save(page: Page): Promise<void> {
     await saveWithWarnings(page);
     await untilText(page.getByTestId('dirty'), /No changes/);
@@ -181,7 +181,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     await page.getByRole('menu', { name: 'What follows?' }).waitFor();
     await page.keyboard.press('Enter');
     await expect.poll(wires).toEqual(but(['stop:default>end'], [...between, 'spare:default>input']));
-    // A slash in a field is a slash.
+    // A slash typed in a field is just a slash.
     await page.getByLabel('Label').fill('');
     await page.getByLabel('Label').press('/');
     expect(await page.getByLabel('Label').inputValue()).toBe('/');

@@ -43,7 +43,7 @@ const stopAbove = (charge: number) => ({
   ],
   edges: [],
 });
-/** As a field for a local time takes it, in the time zone of the test's browser. */
+/** As a date and time field takes it, in the time zone of the test's browser. */
 const localTime = (ms: number): string =>
   new Date(ms).toLocaleString('sv-SE', { timeZone: 'Europe/Amsterdam' }).replace(' ', 'T');
 const everySecond = { description: '', trigger_config: { type: 'interval', interval_ms: 1000 } };
@@ -58,7 +58,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
   };
   beforeAll(async () => {
     const folders = demoFolders();
-    // A value that stays the same is recorded once in an interval.
+    // A constant value is recorded once per interval.
     const site = readFileSync(join(folders.config, 'site.yaml'), 'utf8');
     folders.write('site.yaml', site.replace(/record_interval_ms: \d+/, 'record_interval_ms: 5000'));
     service = await startDemo(folders);
@@ -154,7 +154,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const then = { outcome: 'no_action' };
     const listed = Array.from({ length: 99 }, (_, index) => ({ name: `test ${index}`, given: [], then }));
     await service.command('PUT', `/rules/${shadow}`, { tests: listed.slice(0, 1) });
-    // The page has read the newer revision by now, as it does when it is looked at again.
+    // The page has read the newer revision by now, as it does when its window is focused again.
     await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
     await untilText(panel.getByTestId('summary'), /revision [5-9]/);
     await panel.getByRole('button', { name: 'Save tests…' }).click();
@@ -190,7 +190,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const result = panel.getByTestId('backtest-result');
     let runsOfPage = 0;
     const agreement = async (): Promise<string> => {
-      // On a loaded machine a run may come late, or without its input. It stays in the last hour, but not in the last seconds.
+      // On a loaded machine a run may come late, or without its input. It is still in the last hour, but not in the last seconds.
       if (runsOfPage++ > 0) {
         await panel.getByRole('button', { name: 'Last hour' }).click();
         await panel.getByLabel('From').fill(localTime(Date.now() - 8000));
@@ -214,7 +214,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const [evaluations, acted, share] = [/(\d+) evaluations/, /Acted: (\d+)/, /Full\? → full\s*([\d.]+) %/].map(
       (each) => Number(each.exec(shown)?.[1]),
     );
-    // The rule acts whenever it reads its input; shares are cut to two decimals.
+    // The rule acts whenever it reads its input; shares are truncated to two decimals.
     expect(Math.abs(Number(share) - (100 * Number(acted)) / Number(evaluations))).toBeLessThanOrEqual(0.01);
     expect(await violations(page)).toEqual([]);
     await panel.getByLabel('Compare with').selectOption({ index: 1 });

@@ -8,7 +8,7 @@ import { root, type TestService } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
 
 const scriptBytesMax = 350_000;
-/** Later fetches of a shown page have ended by then. */
+/** By then a page that is shown has finished its later fetches. */
 const settleMs = 2500;
 const assets = join(root, 'console', 'dist', 'assets');
 
@@ -40,7 +40,7 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
     service?.folders.remove();
   });
 
-  /** Compressed bytes of the scripts that a page fetches when it is opened for the first time, until it is there and in all. */
+  /** Compressed bytes of the scripts that a page fetches on its first visit: until it is shown, and in total. */
   async function scriptBytes(
     hash: string,
     ready: (page: Page) => Promise<unknown>,

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Issued forecasts in the console [data-processing §8]: each beside what was recorded, their score, and what they rest on. */
+/** Issued forecasts in the console [data-processing §8]: each beside what was recorded, their score, and their explanation. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -68,7 +68,7 @@ function idOf(asOfMs: number): string {
   return `0190aee6-2139-7a87-8448-${asOfMs.toString(16).padStart(12, '0')}`;
 }
 
-/** Two days of forecasts, one an hour, of a plant that the demo's recorded history knows. */
+/** Two days of forecasts, one an hour, of a plant in the demo's recorded history. */
 async function keepForecasts(dataDir: string, newestMs: number): Promise<void> {
   mkdirSync(dataDir, { recursive: true });
   const database = await openForecastDatabase(join(dataDir, 'forecasts.sqlite'), systemClock, silentLog);
@@ -103,7 +103,7 @@ async function keepForecasts(dataDir: string, newestMs: number): Promise<void> {
   await database.close();
 }
 
-/** The demo's configuration without schedules: a forecast issued during the test would be one more in the list. */
+/** The demo's configuration without schedules: a forecast issued during the test would add one to the list. */
 function copyDemo(config: string): void {
   cpSync(demoFolder, config, { recursive: true });
   const routes = join(config, 'processing', 'routes.yaml');
@@ -143,7 +143,7 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
     expect(await scores.getByRole('img').getAttribute('aria-label')).toMatch(/^Share of recorded values in each tenth/);
     await kept.locator('.uplot').waitFor();
     expect(await kept.innerText()).toContain('48 of 48 in the last 14 days');
-    // A processor's text is shown as text, whatever is in it.
+    // A processor's text is shown as plain text, whatever it contains.
     expect(await kept.getByTestId('explanation').innerText()).toMatch(
       /^Models: ridge-24 70 %\. Strongest inputs: past values 90 %\. The level changed about .*: × 1\.5\. Missing for part of the horizon: <b>rain<\/b>\.$/,
     );

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The forms of nodes, in a real browser: errors when they are due, names that are meant, functions with their help, conditions by parts. */
+/** The forms of nodes, in a real browser: errors when they are due, suggested names, functions with their help, guided conditions. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
@@ -70,7 +70,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await field.press('Tab');
     await untilText(inspector, /Choose a point\./);
     expect(await inspector.innerText()).not.toMatch(/whole number/);
-    // The panel leads to the field, and the field says it then.
+    // The panel leads to the field, which then shows the error.
     await page
       .getByTestId('problems')
       .getByRole('button', { name: /Enter a name\./ })
@@ -97,7 +97,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await problems.getByRole('button', { name: 'Fix: Use “soc”' }).click();
     await untilText(problems, /No errors/);
     expect(await when.inputValue()).toBe('hysteresis(soc, 90, 80) == 1');
-    // Each fix is one step of undo.
+    // Each fix is one undo step.
     await page.getByRole('button', { name: 'Undo' }).click();
     await untilText(problems, /did you mean soc\?/);
     expect(complaints).toEqual([]);
@@ -124,7 +124,7 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await page.getByRole('button', { name: 'Build a condition…' }).click();
     const builder = page.getByTestId('condition-builder');
     await choose(page, 'Compared', /^soc · battery · soc/);
-    // The threshold is dragged over the last 24 hours.
+    // The threshold is dragged across the last 24 hours.
     const chart = builder.getByTestId('threshold-chart');
     await chart.waitFor();
     const place = await chart.boundingBox();

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The console is the fourth door [platform §3]: what an operator does there leaves the audit events that HTTP leaves. */
+/** The console is the fourth way in [platform §3]: an operator's actions there leave the same audit events as over HTTP. */
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { byHttp, type Door, operatorSteps, type Step, trace } from '../e2e/doors.ts';
@@ -14,7 +14,7 @@ const pump = (page: Page) => page.evaluate(() => location.assign('#/points/1:act
 const overrideRow = (page: Page) => page.locator('[data-alarm="override-active"]');
 const done = (page: Page, text: string) => page.getByText(text).first().waitFor();
 
-/** Each step by hand. The shortest of the offered durations is chosen already. */
+/** Each step by hand. The shortest duration offered is selected already. */
 const ways: Readonly<Record<string, Way>> = {
   async override(page, step) {
     await pump(page);

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The console in two languages, in a real Chromium: that of the browser, and the one that was chosen. */
+/** The console in two languages, in a real Chromium: the browser's language, and a chosen one. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('languages', () => {
     await dialog.getByLabel('Wert in kW').fill('12,5');
     await page.keyboard.press('Enter');
     await page.getByTestId('value').getByText('12,5 kW').waitFor();
-    // Data processing is not switched on at this site: its page says so.
+    // Data processing is switched off at this site, and the page says so.
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
     await context.close();
   });

@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
   let browser: Browser;
   beforeAll(async () => {
     const folders = testFolders(site);
-    // Fewer than the rules: a page that followed all of them would follow none.
+    // Fewer than the rules: a page that subscribed to every rule would receive none.
     const limits = 'stream_channels: 150';
     folders.write('service.yaml', `automation: { ${limits} }\nhttp: { mutations_per_minute: 10000 }\n`);
     service = await startTestService(folders);
@@ -137,7 +137,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
       await page.getByText(`${rules} alarms are active`, { exact: false }).waitFor();
       expect(await drawn(page, 'alarm')).toBeLessThan(60);
       const last = page.locator(`tr[aria-rowindex="${rules + 1}"]`);
-      // The height of rows is known when they were drawn: a jump may need more than one.
+      // The height of rows is known only once they are drawn: a jump may need several tries.
       await expect
         .poll(async () => {
           await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The site in view and in hand, in a real Chromium: live values, a trend, an override and its release, by keyboard too. */
+/** The site at a glance and under manual control, in a real Chromium: live values, a trend, an override, its release, by keyboard too. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -129,9 +129,9 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByTestId('marks').getByText('Click an instant').waitFor();
     await page.locator('.uplot .u-over').click({ position: { x: 300, y: 80 } });
     await page.getByTestId('instant').getByText(/^At /).waitFor();
-    // The chart shows the whole hour, of which the service has run for seconds.
+    // The chart covers the whole hour, although the service has run for seconds only.
     await page.getByTestId('instant').getByText('No rule had run by then.').waitFor();
-    // Earlier there was nothing; later is the present again.
+    // Earlier there was nothing; "later" returns to the present.
     expect(await page.getByRole('button', { name: 'Later' }).isDisabled()).toBe(true);
     for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Earlier' }).click();
     await page.getByText('Nothing was recorded in this time.').waitFor();
@@ -140,7 +140,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByRole('button', { name: 'Zoom in' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Show the whole range' }).click();
-    // By keyboard an instant is typed.
+    // By keyboard the time is typed.
     await page.getByLabel('Instant').fill('2020-01-01T00:00:00');
     await page.getByTestId('instant').getByText('No rule had run by then.').waitFor();
     await page.getByLabel('Instant').fill('2100-01-01T00:00:00');
@@ -310,7 +310,7 @@ instances:
       await dialog.getByRole('button', { name: 'Scan' }).click();
       await dialog.getByRole('row', { name: /103 inverter, three phase W 4200 W/ }).waitFor();
       await dialog.getByRole('row', { name: /1 common Mn Example/ }).waitFor();
-      // Chosen, named, seen as lines of the file, applied: the channel alone is connected again.
+      // Chosen, named, shown as lines of the file, applied: only the channel reconnects.
       await dialog.getByRole('checkbox', { name: /103 inverter, three phase W/ }).check();
       await dialog.getByRole('button', { name: 'Add 1 point…' }).click();
       await dialog.getByRole('combobox', { name: 'Instance', exact: true }).selectOption('1 inverter');
@@ -388,7 +388,7 @@ instances:
     await page.getByRole('button', { name: 'Back to 200 kW' }).click();
     await expect.poll(() => row.getByText('in the file').count()).toBe(0);
     await row.getByText('200 kW').waitFor();
-    // A colleague changes it: the page, which nobody touches, shows what is in force.
+    // A colleague changes it: the page, untouched, shows the value in force.
     expect((await service.command('PUT', '/parameters/demand_limit', { value: 170 })).status).toBe(200);
     await row.getByText('170 kW').waitFor();
     await service.command('DELETE', '/parameters/demand_limit');
@@ -546,7 +546,7 @@ instances:
   });
 });
 
-/** Texts that reach over the right edge of the page, and neither scroll nor end in an ellipsis. */
+/** Texts that extend past the right edge of the page, and neither scroll nor end in an ellipsis. */
 function outside(): string[] {
   const isMeant = (element: Element | null): boolean => {
     if (element === null || element === document.body) return false;

@@ -32,7 +32,7 @@ const shown = [
   'rules-390',
 ];
 
-/** Text that reaches beyond the right edge of the screen, and how wide the page is beyond it. Cut with an ellipsis is meant so. */
+/** Text that extends past the right edge of the screen, and by how much the page does. Text cut with an ellipsis is intended. */
 function beyondTheEdge(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const edge = document.documentElement.clientWidth;
@@ -59,7 +59,7 @@ function beyondTheEdge(page: Page): Promise<string[]> {
   });
 }
 
-/** The same once charts and layout have followed a new size. */
+/** The same once charts and layout have adapted to a new size. */
 async function beyondTheEdgeAtRest(page: Page): Promise<string[]> {
   let found = await beyondTheEdge(page);
   for (let turn = 0; found.length > 0 && turn < 30; turn++) {
@@ -70,8 +70,8 @@ async function beyondTheEdgeAtRest(page: Page): Promise<string[]> {
 }
 
 /**
- * Loads the whole page, as a link from elsewhere does: another fragment alone would only change what it shows. `page.reload()` right after the change
- * was seen to load the old address, so the page reloads itself.
+ * Loads the whole page, as a link from elsewhere does: another fragment alone only changes what it shows. `page.reload()` right after
+ * a change of fragment was seen to load the old address, so the page reloads itself.
  */
 async function openAfresh(page: Page, address: string): Promise<void> {
   await page.goto(address);
@@ -80,7 +80,7 @@ async function openAfresh(page: Page, address: string): Promise<void> {
   await loaded;
 }
 
-/** Transitions have ended by then. */
+/** Transitions have finished by then. */
 const fadeMs = 400;
 
 interface PageCase {
@@ -186,7 +186,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
         await page.getByRole('button', { name: 'Run the forecast' }).click();
         await page.getByTestId('result').waitFor({ timeout: 20_000 });
         await page.getByTestId('issued').waitFor();
-        // With what was recorded before it and since.
+        // With the history recorded before it and since.
         const result = page.getByTestId('result');
         await result.getByRole('button', { name: 'Show as a table' }).click();
         await result.getByRole('columnheader', { name: 'recorded' }).waitFor();
@@ -233,7 +233,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
 
   test.each(['en-US', 'de-DE'])('nothing is wider than a tablet, or a window of any width, in %s', async (locale) => {
     const { page, context } = await visit(browser, service, { locale });
-    // Right at each width where the layout changes, and at the narrowest that must do.
+    // At each width where the layout changes, and at the narrowest supported.
     const widths = [320, 380, 381, 600, 768, 900, 901, 1060, 1061, 1220, 1221];
     const faults: string[] = [];
     for (const hash of ['/', '/points', '/devices', '/alarms', '/rules', '/rules/1', '/forecasts', '/audit']) {
@@ -361,7 +361,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await service.command('POST', '/scheduler/reload');
     await page.goto(`${service.base}/#/audit?action=automation.scheduler.reload`);
     const events = page.getByTestId('audit-events');
-    // Its middle, which holds no button: the whole row opens.
+    // Its middle, which holds no button: the whole row is clickable.
     await events.locator('tr[data-outcome="succeeded"]').first().click();
     await page.getByRole('button', { name: 'Show all events with this correlation id' }).click();
     await untilText(page.locator('body'), /Events with correlation id/);

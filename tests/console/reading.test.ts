@@ -126,7 +126,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await when.fill('soc <');
     await untilText(sign, /Fix the errors/);
     expect(await page.locator('[data-node="level"]').innerText()).not.toMatch(/true|false/);
-    // A run of the past is drawn on its own flow, whatever the draft is.
+    // A past run is drawn on its own flow, whatever the draft is.
     await when.fill('soc < 100');
     await page.getByRole('tab', { name: 'History' }).click();
     await page.getByTestId('history').locator('button[data-outcome]').first().click();
@@ -143,7 +143,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await openRule(page, service, other);
     const sign = page.getByTestId('shown-run');
     await untilText(sign, /Shown: the last run, live/);
-    // It runs each second: the next run tells of the new revision.
+    // It runs each second: the next run shows the new revision.
     const stored = await service.read(`/rules/${other}`);
     const flow = JSON.stringify(stored.body['data']?.['flow_json']).replaceAll('demand_limit', 'export_limit');
     const saved = { flow_json: JSON.parse(flow), description: 'by someone else' };
@@ -151,13 +151,13 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('by someone else');
     await untilText(page.getByTestId('canvas'), /export_limit/);
     await untilText(sign, /Shown: the last run, live/);
-    // A disabled rule does not run: its last run is of the revision before.
+    // A disabled rule does not run: its last run belongs to the revision before.
     await service.command('POST', `/rules/${other}/disable`);
     expect((await service.command('PUT', `/rules/${other}`, { description: 'and once more' })).status).toBe(200);
     await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('and once more');
     await untilText(sign, /This revision has not run yet\./);
     expect(complaints).toEqual([]);
-    // The browser reports each answer 404.
+    // The browser logs each 404.
     expect((await service.command('DELETE', `/rules/${other}`)).status).toBe(200);
     await page.getByText('This rule has been deleted.').waitFor();
     await context.close();
@@ -187,7 +187,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     const { page, context, complaints } = await visit(browser, service, { hash: `/rules/${id}?panel=%22history%22` });
     const history = page.getByTestId('history');
     const rows = history.locator('button[data-outcome]');
-    // A rule that decides the same every second is one row.
+    // A rule that makes the same decision every second is one row.
     await untilText(rows.first(), /since \d/);
     expect(await rows.count()).toBeLessThan(5);
     await history.getByLabel('Only decision changes').uncheck();
@@ -218,7 +218,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     const newest = (await service.read(`/rules/${id}/history?limit=1`)).body['data']?.['next_before'];
     let asked = 0;
     let emptyPages = 3;
-    // A page of the service holds what it found in a thousand runs. Here the first ones hold nothing.
+    // A page of the service holds the matches among a thousand runs. Here the first pages are empty.
     await page.route(/\/history\?.*changes=true/, async (route) => {
       if (asked++ >= emptyPages) return route.continue();
       const reply = await route.fetch();

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The revisions of a rule in a real browser [rules §1.4]: seen, understood, restored; copied; back after a deletion. */
+/** The revisions of a rule in a real browser [rules §1.4]: listed, compared, restored; duplicated; back after a deletion. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';

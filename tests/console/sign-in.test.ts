@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Signing in with accounts, in a real Chromium: invited by an Admin, a session for all tabs, and its end. */
+/** Signing in with accounts, in a real Chromium: an invitation by an Admin, a session for all tabs, and its end. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Failures are shown as they are, and no input is lost: conflict, reload, expiry, a dead service. */
+/** Failures are shown as they are, and no input is lost: conflict, reload, expiry, a service that stopped. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueToken } from '../../src/gateway/identity.ts';
@@ -79,7 +79,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     const flowOf = (text: string): string => /"flow_json":(.*),"nodes_json"/.exec(text)?.[1] ?? '';
     await openRule(page, service, ids[0]);
     await page.locator('[data-node="level"]').waitFor();
-    // One node moved there and back: the flow is sent whole, and says what it said.
+    // One node moved there and back: the flow is sent whole, unchanged in meaning.
     await page.getByRole('button', { name: 'Arrange' }).click();
     await untilText(page.getByTestId('dirty'), /Unsaved changes/);
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -89,7 +89,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await priority(page).fill('11');
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    // Peak shaving writes the battery too: the service remarks on it.
+    // Peak shaving writes the battery too: the service warns of it.
     await untilText(page.getByRole('dialog'), /writes power_setpoint of instance 4 too/);
     await confirm(page, 'Close');
     expect(sent).toEqual(['{"priority":11,"confirmed":true}']);
@@ -100,7 +100,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     const file = await (await download).path();
     await page.getByTestId('import-file').setInputFiles(file);
     await untilText(page.locator('body'), /rule in the file is now your draft/);
-    // The file holds what is stored: the same rule, and no change.
+    // The file equals what is stored: the same rule, and no change.
     await untilText(page.getByTestId('dirty'), /No changes/);
     await page.getByTestId('flow-list').or(page.getByTestId('canvas')).first().waitFor();
     await selectNode(page, 'level');
@@ -121,7 +121,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await openRule(page, service, ids[1]);
     for (const value of ['21', '22', '23']) {
       await priority(page).fill(value);
-      // Further apart than what counts as one typing.
+      // Further apart than keystrokes that count as one edit.
       await page.waitForTimeout(1300);
     }
     await page.reload();
@@ -383,7 +383,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await openRule(page, service, ids[1]);
     await untilText(page.getByTestId('stream'), /Live/);
     await priority(page).fill('55');
-    // Fetched when the first change is made, and here before the service is gone.
+    // Fetched with the first change, and present before the service stops.
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Cancel' }).click();
     const port = new URL(service.base).port;
@@ -414,7 +414,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.reload();
     await untilText(page.locator('body'), /temporarily unavailable \(503\)/);
     await untilText(page.locator('body'), /cannot do this now: the engine starts[\s\S]*e2e-00001/);
-    // A list that was not read is not an empty one.
+    // A list that could not be read is not an empty one.
     expect(await page.getByText('0 rules').count()).toBe(0);
     await page.unroute('**/api/rules?*');
     await page.getByRole('link', { name: 'Peak shaving' }).waitFor();

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Templates of rules, in a real browser: a rule from the package, a rule used as a template, and the update with its difference. */
+/** Templates of rules, in a real browser: a rule from a packaged template, a rule used as a template, an update with its difference. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';

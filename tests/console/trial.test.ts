@@ -42,7 +42,7 @@ describe('the page evaluates as the service does', () => {
       const parsed = parseTopology(rule.nodes_json, catalogue);
       const trigger = rule.trigger_config === null ? null : parseTrigger(rule.trigger_config, catalogue);
       if (!parsed.ok || trigger?.ok === false) throw new Error(`${rule.name} does not parse`);
-      // Whether the plant changes just now depends on the hour that it replays.
+      // Whether the plant is changing right now depends on the hour that it replays.
       if (trigger?.trigger.type === 'on_change')
         for (let run = 0; run < runsWanted; run++) await service.command('POST', `/rules/${id}/execute`);
       const records = await waitFor(async () => {
@@ -90,7 +90,7 @@ describe('the page evaluates as the service does', () => {
     await untilText(page.getByTestId('run-details'), /Branch taken: critical[\s\S]*-40 kW[\s\S]*would be sent/);
     await untilText(page.getByTestId('shown-run'), /your trial\. Nothing was sent/);
     expect(await page.locator('[data-node="back_up"]').getAttribute('data-run')).toBe('visited');
-    // An expression under the pointer shows what it read.
+    // Pointing at an expression shows the values it read.
     expect(
       await page
         .locator('[data-node="back_up"]')

@@ -1,4 +1,4 @@
-/** Every block of the README, of every guide and of what else a reader would type from runs, or says that it is output. */
+/** Every block of the README, of the guides and of other pages that a reader would type from runs, or says that it is output. */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -9,7 +9,7 @@ import { type DemoPast, recordDemoPast } from './demo-past.ts';
 import { runGuide } from './guide-run.ts';
 
 const guideDeadlineMs = 300_000;
-/** The reference is about the language and has a test of its own. */
+/** The reference is about the language and has its own test. */
 const elsewhere = ['rule-reference.md'];
 
 const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => past?.remove());
 
-// Each has a copy, ports and a shell of its own.
+// Each has its own copy, ports and shell.
 test.concurrent.each(files)(
   '%s',
   async (file) => {

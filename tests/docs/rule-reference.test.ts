@@ -1,4 +1,4 @@
-/** The rule reference says what happens: its expressions are evaluated, its rule is parsed and run. */
+/** The rule reference is true: its expressions are evaluated, its rule is parsed and run. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createArbiter } from '../../src/rules/arbiter.ts';
@@ -51,7 +51,7 @@ interface Example {
 
 const numbers = (list: string): number[] => list.split(', ').map(Number);
 
-/** `EXPRESSION → RESULT, …, with NAME = VALUE, …`; several names have one value each. */
+/** `EXPRESSION → RESULT, …, with NAME = VALUE, …`; several names each have one value. */
 function readExample(line: string): Example {
   const [expression = '', rest = ''] = line.split(' → ');
   const [results = '', given = ''] = rest.split(', with ');

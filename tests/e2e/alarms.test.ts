@@ -1,4 +1,4 @@
-/** Alarms of a running service [alarms §1]: raised, acknowledged, shelved, sent on, and kept over a kill. */
+/** Alarms of a running service [alarms §1]: raised, acknowledged, shelved, forwarded, and kept across a kill. */
 
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -45,7 +45,7 @@ describe('[alarms §4] alarms of a running service', () => {
   let folders: TestFolders;
   let service: TestService;
   let receiver: Server;
-  /** Bodies that the receiver took. */
+  /** The bodies that the receiver accepted. */
   const taken: { alarm: string; state: string; site: string }[] = [];
   let refusals = 2;
   const alarms = async (query = ''): Promise<Alarm[]> =>
@@ -180,7 +180,7 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
       'succeeded',
       'accepted',
     ]);
-    // The ids are in its details, which the export has.
+    // The ids are in its details, which the export includes.
     expect(runCommand('setpoint', ['audit', 'export'], serviceEnvironment(folders)).stdout).toContain(
       `rule-skipped:${acknowledgedMax}`,
     );

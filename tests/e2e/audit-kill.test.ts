@@ -5,6 +5,6 @@ import { killRounds } from './kill-rounds.ts';
 test('5 kills at random moments under load', async () => {
   const { events, unknown } = await killRounds(5);
   expect(events).toBeGreaterThan(20);
-  // Some calls were cut off in the middle, so the kills did hit.
+  // Some calls were cut off midway, so the kills did hit.
   expect(unknown).toBeGreaterThan(0);
 }, 300_000);

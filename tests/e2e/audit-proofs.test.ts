@@ -1,4 +1,4 @@
-/** Proofs of the audit as others check them [audit §9]: receipts, a witness in another process, offline verification, breaks. */
+/** Proofs of the audit as outsiders check them [audit §9]: receipts, a witness in another process, offline verification, breaks. */
 import { spawn } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const receiptOf = ({ headers }: Reply): { sequence: string; hash: string } => ({
   hash: headers.get('x-svc-audit-hash') ?? '',
 });
 
-/** A witness as a process of its own; resolves with its key and where it is asked. */
+/** A witness in its own process; resolves with its key and its address. */
 async function startWitness(of: TestFolders, logs: readonly string[]): Promise<{ vkey: string; url: string }> {
   const args = [
     'witness',
@@ -69,7 +69,7 @@ describe.each(engines)('audit proofs of a running service on %s', (engine) => {
     expect(keys[0]).toMatch(/^setpoint\/[^+]+\/events\+[0-9a-f]{8}\+/);
     const file = join(of.config, 'proof.txt');
     writeFileSync(file, proof.text);
-    // Nothing of the site is at hand.
+    // Nothing of the site is available here.
     const elsewhere = { ...of, data: join(of.config, 'nowhere') };
     const check = (...more: string[]) =>
       run(elsewhere, {}, 'audit', 'verify-proof', file, '--key', keys[0] ?? '', ...more);
@@ -141,10 +141,10 @@ test('[audit §9.6] a witness elsewhere: cosigned heads, an older copy put back,
   await addRule(service, 'three');
   await addRule(service, 'four');
   await service.stop();
-  // The auditor's file: a proof, whose checkpoint is an anchor too.
+  // The auditor's file: a proof, whose checkpoint also serves as an anchor.
   const whole = run(of, {}, 'audit', 'verify', '--anchor', file, '--witness', witness.vkey);
   expect([whole.status, whole.stderr, whole.stdout]).toEqual([0, '', expect.stringContaining('unbroken')]);
-  // The same of an export; a witness that cosigned nothing is missed in both.
+  // The same with an export; both miss a witness that cosigned nothing.
   const taken = join(of.config, 'export.jsonl');
   writeFileSync(taken, run(of, {}, 'audit', 'export').stdout);
   const another = (await startWitness(folders(), keys)).vkey;
@@ -180,7 +180,7 @@ test('[audit §9.6] a witness elsewhere: cosigned heads, an older copy put back,
     0,
     expect.stringMatching(/events of .* goes on as .*\/events\/2 from sequence \d+/),
   ]);
-  // The log has another name now, and nothing is wrong with it.
+  // The log has another name now, and is otherwise in order.
   await waitFor(async () => (await askReady(service)).status === 200, 20_000);
   await service.stop();
   expect(run(of, {}, 'audit', 'verify').status).toBe(0);
@@ -211,7 +211,7 @@ test('[audit §7] /ready shows a broken chain, and the verification a rule that 
     `UPDATE audit_event SET subject_id = 'eve' WHERE sequence = (SELECT max(sequence) FROM audit_event)`,
   );
   await waitFor(async () => (await askReady(service)).audit === 'broken', 20_000);
-  // Control and everything else continue; after the word of a person, so do checkpoints.
+  // Control and everything else continue; once a person confirms, so do checkpoints.
   expect((await addRule(service, 'four')).status).toBe(200);
   const said = run(of, {}, 'audit', 'acknowledge-break', '--reason', 'an experiment', '--confirmed');
   expect([said.status, said.stderr]).toEqual([0, '']);

@@ -70,7 +70,7 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
   test('an export verifies without the database; an edited one does not', async () => {
     const service = await start(of, storage.env);
     await addRules(service, 3);
-    // Readers of lines that go by Unicode would end one here.
+    // Readers that split lines as Unicode does would end one here.
     await service.command('POST', '/rules', { name: 'rule\u2028four' });
     await service.stop();
     const exported = audit('export');

@@ -1,4 +1,4 @@
-/** [data-processing §8] a task over recorded history: as it was known then, through a real processor, every figure computed again from the files. */
+/** [data-processing §8] a task over recorded history: as known then, through a real processor, every figure recomputed from the files. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ routes:
       deadline_ms: 4000, audit_finalization_timeout_ms: 2000, max_concurrency: 2 }
 `;
 
-/** The newest value of the frame and a little more each step, with a band of two to each side. */
+/** The newest value of the frame plus a little more each step, with a band of two on each side. */
 const climbing: Work = async (accepted) => {
   const level = accepted.request.frame.history.features['level'];
   const newest = level?.value_type === 'number' ? (level.values.at(-1) ?? 0) : 0;
@@ -123,7 +123,7 @@ beforeAll(async () => {
   );
   stop = () => server.close(100);
   folders.write('processing/routes.yaml', routes(server.port));
-  // Databases are made by a service.
+  // A service has to create the databases first.
   const service = await startTestService(folders, { SVC_DATA_PROCESSING_ENABLED: 'true' });
   await service.stop();
 }, 60_000);
@@ -148,7 +148,7 @@ const linesOf = <T>(folder: string, file: string): T[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as T);
 
-/** From the files alone, in another way than the service. */
+/** From the files alone, by another method than the service's. */
 function recomputed(folder: string) {
   const actuals = new Map(
     linesOf<{ timestamp: string; value: number | null }>(folder, 'actuals.jsonl').map(({ timestamp, value }) => [
@@ -216,7 +216,7 @@ describe('a backtest', { timeout: 60_000 }, () => {
     expect(linesOf(out, 'frames.jsonl')).toHaveLength(15);
     const events = await setpoint('audit', 'export');
     expect(events).toContain('data_processing.backtest');
-    // The folder is not written into twice.
+    // The same folder is refused a second time.
     await expect(backtest('--out', out)).rejects.toMatchObject({ code: 2 });
   });
 

@@ -1,4 +1,4 @@
-/** How measurements run and are compared; that all of them run to their end is in `tests/soak/benches.test.ts`. */
+/** How measurements run and are compared; `tests/soak/benches.test.ts` runs all of them to their end. */
 import { describe, expect, test } from 'vitest';
 import { compared, figuresOf, isSlower } from '../../bench/fixture/figures.ts';
 import { benches, smoke } from './bench-smoke.ts';

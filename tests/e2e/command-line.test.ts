@@ -201,7 +201,7 @@ describe('[platform §7] an error is one clear line and the right exit code', ()
 });
 
 describe('[platform §7] completion', () => {
-  /** The completions of bash after these words. */
+  /** Bash's completions after these words. */
   const offered = (...words: string[]): string[] => {
     const script = `eval "$1"; COMP_WORDS=(setpoint ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _setpoint; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const made = setpoint('completion', 'bash').stdout;

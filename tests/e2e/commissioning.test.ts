@@ -32,7 +32,7 @@ function emptyFolders(): TestFolders {
   };
 }
 
-/** The device on the other end; its port, and what it printed so far. */
+/** The device at the other end; its port, and its output so far. */
 async function simulated(
   template: string,
   of = emptyFolders(),
@@ -123,7 +123,7 @@ test('points of a running site by their references: read, written and traced; a 
   await waitFor(() => (seen.includes(' 1:action:1 power_limit 60 %\n') ? true : undefined));
   watching.kill('SIGINT');
   expect(await ended).toBe(0);
-  // A line a change, not a line a look.
+  // One line per change, not one per check.
   expect(seen.match(/ 1:measurement:1 /g)).toHaveLength(1);
   expect(setpoint('points', 'write', '1:measurement:1', '5', '--reason', 'no', '--confirmed').status).toBe(2);
   expect(setpoint('points', 'read', '9:1')).toMatchObject({

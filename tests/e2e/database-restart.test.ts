@@ -8,9 +8,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { editorFlow, runCommand, serviceEnvironment, type TestService, waitFor } from './running-service.ts';
 import { type Cluster, controls, type Machine, setpointWrites, standsBy, startCluster } from './several-machines.ts';
 
-/** Long enough for a server of a busy machine to start again within it. */
+/** Long enough for a server on a busy machine to restart. */
 const leaseMs = 6000;
-/** Rules that run ten times a second beside the one that is looked at. */
+/** Rules that run ten times a second beside the one under test. */
 const otherRules = 10;
 const writersOfEach = 2;
 
@@ -22,7 +22,7 @@ interface Change {
   readonly answeredMs: number;
 }
 
-/** Clients of all machines that make rules one after the other, until told to stop; what each was answered. */
+/** Clients of all machines that create rules one after another until told to stop; and the answer to each. */
 function writeTo(services: readonly TestService[], prefix: string) {
   const changes: Change[] = [];
   const ending = new AbortController();
@@ -54,7 +54,7 @@ interface Pushed {
   readonly quality: string;
 }
 
-/** What the live stream of a machine pushes of its measurement. */
+/** The values of its measurement that a machine's live stream pushes. */
 async function followMeasurement(service: TestService) {
   const pushed: Pushed[] = [];
   const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
@@ -98,7 +98,7 @@ describe('the database is away', () => {
       if (list.length < 100) return found;
     }
   };
-  /** How often the rule that is looked at ran between two wall times, as the history has it, newest first. */
+  /** How often the rule under test ran between two wall times, according to the history, newest first. */
   const runsBetween = async (fromMs: number, toMs: number): Promise<number> => {
     let found = 0;
     for (let before = ''; ; ) {
@@ -130,7 +130,7 @@ describe('the database is away', () => {
       expect([status, retryable], name).toEqual([503, true]);
       expect(stored, 'refused, so it is not stored').not.toContain(name);
     }
-    // There was something to lose: clients were writing before, and have gone on since.
+    // There was something to lose: clients were writing before, and have continued since.
     for (const part of [
       changes.filter(({ answeredMs }) => answeredMs < downMs),
       changes.filter(({ sentMs }) => sentMs > upMs),
@@ -170,7 +170,7 @@ describe('the database is away', () => {
     );
     const backMs = systemClock.monotonicMs();
     await judge(await load.end(), downMs, upMs);
-    // The same process has controlled all the time, without a gap that a lease would explain.
+    // The same process has been in control all the time, without a gap that a new lease would explain.
     expect(controls(leader)).toBe(true);
     expect(serviceOf(leader).logs()).not.toContain('no longer controls the site');
     const sent = setpointWrites(leader).filter((atMs) => atMs > downMs - 1000 && atMs < backMs);
@@ -189,7 +189,7 @@ describe('the database is away', () => {
     const [downMs, downAtMs] = [systemClock.monotonicMs(), systemClock.wallMs()];
     await waitFor(() => cluster.machines.every((machine) => !controls(machine)) || undefined, leaseMs + 10_000);
     const sent = cluster.machines.flatMap(setpointWrites).filter((atMs) => atMs > downMs);
-    // It goes on for as long as its lease lasts, and not a moment longer.
+    // It continues for as long as its lease lasts, and not a moment longer.
     expect(sent.length).toBeGreaterThan(0);
     expect(Math.max(...sent) - downMs).toBeLessThan(leaseMs);
     // No process reads the devices now, so both machines push their last value as stale [points §8.3].

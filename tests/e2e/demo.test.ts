@@ -1,4 +1,4 @@
-/** `npm start` as a process [platform §1.2]: ready at once, in control within a minute, ended and continued. */
+/** `npm start` as a process [platform §1.2]: ready at once, in control within a minute, stopped and continued. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ interface RunRecord {
   }[];
 }
 
-/** Three seconds on a quiet machine; this one may be running other tests. */
+/** Three seconds on an idle machine; this one may be running other tests. */
 const readyDeadlineMs = 30_000;
 
 let dataDir = '';
@@ -138,7 +138,7 @@ describe('the demo site', () => {
       { name: 'Battery charge management', enabled: true },
       { name: 'Daily energy', enabled: true },
     ]);
-    // Which of the two has the battery depends on the plant's load at this hour of the week.
+    // Which of the two controls the battery depends on the plant's load at this hour of the week.
     const ids = list.flatMap(({ id, name }) => (/Battery|Peak/.test(name) ? [id] : []));
     const record = await until(60_000, 'a write of the setpoint', async () => {
       const records = (await Promise.all(ids.map((id) => historyOf(demo, id)))).flat();
@@ -158,7 +158,7 @@ describe('the demo site', () => {
   test('[platform §1.2] a second start continues: the same rules, their history, the state of the plant', async () => {
     const fast = await start('--speed', '600');
     expect(fast.screen).toContain('600 x true pace');
-    // Ten minutes pass in a second, and the load never rests.
+    // Ten minutes pass in a second, and the load is never zero.
     const counted = await until(20_000, 'energy on the meter', async () => {
       const energy = await energyOf(fast);
       return energy !== null && energy > 2 ? energy : null;

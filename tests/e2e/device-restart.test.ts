@@ -50,7 +50,7 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
   const reader = createLiveTableReader(memory);
   const port = createCommandWriter(memory, systemClock);
   const snapshot = createSnapshot(site.points.length);
-  // A writer that is suspended while it writes leaves nothing to read for as long.
+  // A writer suspended in the middle of a write leaves nothing to read until it continues.
   const read = (): Promise<Snapshot> => waitFor(() => (reader.copyInto(snapshot, systemClock) ? snapshot : undefined));
   const fresh = () => waitFor(async () => usable(await read(), 0, 60_000) || undefined);
   try {
@@ -58,7 +58,7 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
     await fresh();
     const before = (await read()).generation;
 
-    // Decided under the old generation, handed over under the new one.
+    // Decided in the old generation, submitted in the new one.
     await layer.restart();
     expect(layer.generation()).toBeGreaterThan(before);
     expect(
@@ -83,7 +83,7 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
       }),
     ).toBe('stale-generation');
 
-    // Handed over, but the layer restarts before the driver could send it.
+    // Submitted, but the layer restarts before the driver could send it.
     device.silence(true);
     const polls = device.connections();
     expect(polls).toBeGreaterThan(0);

@@ -133,7 +133,7 @@ describe('[points §5] a device that fails during operation', () => {
     measure(5);
     await device.start();
     await online();
-    // Many polls later the refused command has not arrived; a fresh one does at once.
+    // Many polls later the refused command has not arrived; a new one arrives at once.
     await waitFor(() => device.connections() > 0 || undefined);
     const polledMs = Date.now();
     await waitFor(() => Date.now() - polledMs > 10 * pollMs || undefined);

@@ -1,4 +1,4 @@
-/** The automation worker as a real thread: it is killed, comes back, and knows what it knew (ARCHITECTURE.md, "Threads"). */
+/** The automation worker as a real thread: it is killed, comes back, and has its state again (ARCHITECTURE.md, "Threads"). */
 import { expect, test } from 'vitest';
 import { createEngineClient, type EngineThread } from '../../src/automation/engine-client.ts';
 import { automationLimits } from '../../src/automation/limits.ts';

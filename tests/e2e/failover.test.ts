@@ -1,4 +1,4 @@
-/** Another process controls within 5 s when the one that does is killed, stopped or cut off, and never both (docs/guides/several-machines.md). */
+/** Another process controls within 5 s when the leader is killed, stopped or cut off, never two (docs/guides/several-machines.md). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { issueToken } from '../../src/gateway/identity.ts';
@@ -14,7 +14,7 @@ const ways: readonly Way[] = ['kill', 'stop', 'cut'];
 
 describe('two machines, one site', () => {
   let postgres: TestPostgres;
-  /** One for each way, so that their takeovers need not wait for each other. */
+  /** One for each kind of fault, so that their takeovers need not wait for each other. */
   const sites = new Map<Way, { readonly cluster: Cluster; readonly fast: number; readonly slow: number }>();
   const siteOf = (way: Way) => {
     const site = sites.get(way);
@@ -96,7 +96,7 @@ describe('two machines, one site', () => {
     const killedAt = new Date(systemClock.wallMs()).toISOString();
     await waitFor(() => controls(next) || undefined, 20_000);
     expect((await enabling).status).toBe(200);
-    // Time enough to act again.
+    // Enough time to act again.
     await waitFor(
       async () => Number((await service.read('/scheduler/status')).body['data']?.['ticks']) > 5 || undefined,
     );
@@ -127,7 +127,7 @@ describe('two machines, one site', () => {
         controlling.service = null;
         const alive = cluster.machines.filter(({ service }) => service !== null);
         controlling = await waitFor(() => alive.find((machine) => written(machine) === 123), 20_000);
-        // Its engine writes first, and its log tells of it afterwards.
+        // Its engine writes first, and its log reports it afterwards.
         const writer = controlling;
         await waitFor(() => controls(writer));
       }
@@ -137,7 +137,7 @@ describe('two machines, one site', () => {
       const endedMs = Date.now();
       expect(endedMs).toBeGreaterThanOrEqual(untilMs);
       process.stderr.write(`the override ended ${endedMs - untilMs} ms after its time, on the third machine\n`);
-      // The devices of the machines that were killed kept the value: nothing else was ever written over it.
+      // The devices of the killed machines kept their value: nothing else has been written since.
       for (const machine of cluster.machines) if (machine !== last) expect(written(machine)).toBe(123);
     } finally {
       await cluster.close();
@@ -233,7 +233,7 @@ describe('two machines, one site', () => {
           expected_revision: seen,
         });
         expect([200, 409]).toContain(reply.status);
-        // A writer that saw a revision and won has made the next one, and nobody else has.
+        // Whoever saw a revision and won the race made the next one, and nobody else did.
         if (reply.status === 200) {
           expect(reply.headers.get('etag')).toBe(`"${seen + 1}"`);
           won.push(seen + 1);

@@ -1,4 +1,4 @@
-/** The reference forecaster as a process: both routes, deadlines, capacity, and answers that do not depend on what came before. */
+/** The reference forecaster as a process: both routes, deadlines, capacity, and answers independent of earlier requests. */
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -45,7 +45,7 @@ function siteCase(cadenceMs: number, days: number, horizonHours: number): ScoreC
 const site = siteCase(hourMs, 42, 24);
 const later = hoursBefore(site, 1);
 const earlier = hoursBefore(site, 2);
-/** Its fit takes seconds. */
+/** Fitting it takes seconds. */
 /** More than a second of work on any machine. */
 const heavy = withCovariates(siteCase(hourMs / 4, 200, 24), 8);
 const short = siteCase(hourMs, 5, 24);
@@ -86,7 +86,7 @@ const ask = (own: ScoreCase, task: string, deadlineMs?: number): Uint8Array =>
 const lasting = (text: string): string =>
   text.replace(/"issued_at":"[^"]*"/, '"issued_at":""').replace(/"expires_at":"[^"]*"/, '"expires_at":""');
 
-/** The verdict of the service on an answer. */
+/** The service's verdict on an answer. */
 function judged(request: Uint8Array, text: string, fileName: keyof typeof tasks) {
   const message = decodeMessage(request);
   if (!message.ok) throw new Error('the request is no JSON');
@@ -121,7 +121,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(judged(request, text, 'site.yaml')).toMatchObject({ outcome: 'accepted' });
     const points = JSON.parse(text).output.points as { value: number }[];
     const missed = points.map(({ value }, step) => Math.abs(value - (site.actual[step] ?? Number.NaN)));
-    // The load swings by 60: what is learned from it is nearer by far.
+    // The load swings by 60: a learned forecast is much closer.
     expect(missed.reduce((sum, each) => sum + each, 0) / missed.length).toBeLessThan(10);
   });
 
@@ -184,7 +184,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect([status, body['code']]).toEqual([504, 'DEADLINE_EXCEEDED']);
     await waitFor(() => forecaster.logs().includes('ended at its deadline'));
     await waitFor(async () => (await forecaster.health()).body['status'] === ('ok' as never) || undefined);
-    // Nothing goes on computing: a second of it would be seen.
+    // No computation continues: a second of it would show.
     await waitFor(async () => {
       const before = forecaster.computedMs();
       await new Promise((resolve) => setTimeout(resolve, 500));
@@ -235,7 +235,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     const stopping = await startTestForecaster(tasks);
     const idleMs = stopping.computedMs();
     const answer = stopping.process(ask(site, 'site.load'));
-    // More than reading the request takes: a thread is at work.
+    // More than reading the request takes: a thread is computing.
     await waitFor(() => stopping.computedMs() - idleMs > 150 || undefined);
     const sinceMs = systemClock.monotonicMs();
     const stopped = stopping.stop();
@@ -243,7 +243,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     const answeredMs = systemClock.monotonicMs();
     expect(await stopped).toBe(0);
     const endedMs = systemClock.monotonicMs();
-    // The connection that carried the answer is not waited for.
+    // The connection that carried the answer need not close first.
     expect([endedMs - sinceMs < 10_000, endedMs - answeredMs < 3000]).toEqual([true, true]);
   });
 });

@@ -174,7 +174,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
       stdout: 'time,value,quality\n',
       stderr: 'setpoint: nothing is recorded for 3:1\n',
     });
-    // A point removed from the site keeps its past.
+    // A point removed from the site keeps its history.
     expect(setpoint('export', '--point', '2:1')).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -264,7 +264,7 @@ test('[points §6.1] every reader sees readings that wait in the journal, and a 
     await service.stop('SIGKILL');
     const kept = exported();
     expect(kept.length).toBeGreaterThan(settled);
-    // At most what came within one `flush_interval_ms` and one `record_interval_ms`, and what the machine takes.
+    // At most what arrived within one `flush_interval_ms` and one `record_interval_ms`, plus what the machine needs.
     expect(kept.at(-1)).toBeGreaterThan(killedMs - 3000);
     expect(hasJournal()).toBe(false);
   } finally {
@@ -307,11 +307,11 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
     expect(Math.max(...load)).toBeGreaterThan(Math.min(...load));
     const pv = await cells(3, 1);
     expect(pv.filter(Number.isNaN)).toHaveLength(0);
-    // The sun goes down every day.
+    // The sun sets every day.
     for (let day = 0; day < 35; day++) expect(Math.min(...pv.subarray(day * 96, day * 96 + 96))).toBeLessThan(1);
     expect((await cells(4, 1)).filter(Number.isNaN)).toHaveLength(0);
     await snapshot.close();
-    // The past and the present meet: no minute is missing between back-fill and recording.
+    // Past and present meet: no minute is missing between back-fill and recording.
     const rows = await waitFor(async () => {
       // A process beside the service asks for what waits in the journal, or it would miss up to `block_ms`.
       await requestStoring(journalFolder(data, 'history'), systemClock, 10_000);
@@ -322,7 +322,7 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
     const gaps = rows.slice(1).map((row, index) => row.eventMs - (rows[index]?.eventMs ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(90_000);
     await historian.close();
-    // A backtest of the past has a value in each second: a row of a minute stands until the next one.
+    // A backtest of the past has a value in each second: a row of a minute is valid until the next one.
     const claims = {
       subject: 'you',
       role: 'Engineer',
@@ -338,7 +338,7 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
       body: JSON.stringify({ from: at(begunMs - 7_200_000), to: at(begunMs - 3_600_000), mode: 'recorded' }),
     });
     expect(await answer.json()).toMatchObject({ data: { evaluations: 3600, outcomes: { acted: 3600, skipped: 0 } } });
-    // What the schedules would issue at the next quarter hour is there now.
+    // The forecast that a schedule would issue at the next quarter hour exists already.
     const forecasts = new DatabaseSync(join(data, 'forecasts.sqlite'), { readOnly: true });
     const kept = forecasts.prepare('SELECT task_id, status FROM kept_result');
     await expect

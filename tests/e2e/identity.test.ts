@@ -19,7 +19,7 @@ interface Demo {
   readonly base: string;
   output(): string;
 }
-/** `npm start` with a data dir of its own, until its screen is complete. */
+/** `npm start` with its own data dir, until its screen is complete. */
 async function startDemo(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<Demo> {
   const { SVC_CONFIG_DIR: _demoSite, ...environment } = serviceEnvironment(of, { SVC_LOG_LEVEL: 'info', ...more });
   const child = spawn(process.execPath, [programFile('start')], { env: environment });
@@ -28,7 +28,7 @@ async function startDemo(of: TestFolders, more: Readonly<Record<string, string>>
   let screen = '';
   child.stdout.on('data', (bytes: Buffer) => {
     output += bytes.toString();
-    // Log lines are JSON; the screen is what is not.
+    // Log lines are JSON; the rest is the screen.
     screen = output
       .split('\n')
       .filter((line) => !line.startsWith('{'))
@@ -143,12 +143,12 @@ describe('[identity §1] keys of a running service', () => {
 
     isUp = false;
     const without = await start(folders(), settings);
-    // Not 401: the token may be good, and who has it must not throw it away.
+    // Not 401: the token may be valid, and its holder must not discard it.
     expect((await ask(without.base, rules, await token())).status).toBe(503);
     expect(without.logs()).toContain('cannot read the key set of the identity provider');
     expect((await fetch(`${without.base}/health`)).status).toBe(200);
     isUp = true;
-    // It came back: nobody needs to start the service again.
+    // The provider is back: nobody needs to restart the service.
     await waitFor(
       async () => ((await ask(without.base, rules, await token())).status === 200 ? true : undefined),
       40_000,
@@ -218,7 +218,7 @@ describe('[platform §2.4] limits: failed authentications of the live stream', (
     of.write('service.yaml', 'http:\n  failed_authentications_per_minute: 3\n');
     const service = await start(of);
     const good = await service.token('Viewer');
-    /** The end of one attempt: what was answered, or the close code. */
+    /** The outcome of one attempt: the answer, or the close code. */
     const attempt = (token: string): Promise<number | string> =>
       new Promise((resolve) => {
         const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
@@ -291,7 +291,7 @@ describe('[identity §7.3] tokens that are revoked', () => {
     expect([done.status, done.stdout]).toEqual([0, 'revoked: all tokens and sessions of ada until now\n']);
     await waitFor(async () => (await statuses())[1] === 401 || undefined, 5000);
     expect(await statuses()).toEqual([401, 401, 200]);
-    // Neither and both say nothing; a Viewer may not.
+    // Neither or both are refused; a Viewer may not revoke.
     expect((await revoke({ reason: 'nobody' })).status).toBe(400);
     expect((await revoke({ subject: 'ada', token_id: 'kept', reason: 'both' })).status).toBe(400);
     const path = '/api/v1/identity/tokens/revoke';

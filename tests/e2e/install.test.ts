@@ -1,6 +1,6 @@
 /**
- * `npm ci` uses no Node but the pinned one [platform §1.6], and needs none where development is left out; what is optional may be left
- * out too [platform §1.7].
+ * `npm ci` uses no Node but the pinned one [platform §1.6], and needs none without development packages; optional packages may be
+ * left out too [platform §1.7].
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -53,7 +53,7 @@ test('the Node of this install is the pinned one', () => {
 });
 
 describe('[platform §1.7] optional packages may be omitted', () => {
-  // From the sources: a built program has its packages inside.
+  // From the sources: a built program includes its packages.
   const source = (name: string): string => join(root, 'src', 'bin', `${name}.ts`);
   const hidden = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'without-optional.ts')}` };
 

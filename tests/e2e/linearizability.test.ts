@@ -1,6 +1,6 @@
 /**
- * The answers to the clients of two machines about rules fit one change after the other, also while the controlling machine is
- * killed (docs/guides/several-machines.md). `npm run test:soak` runs it with many seeds and more faults.
+ * The answers that clients of two machines get about rules are those of one change after another, even while the controlling machine
+ * is killed (docs/guides/several-machines.md). `npm run test:soak` runs it with many seeds and more faults.
  */
 import { expect, onTestFinished, test } from 'vitest';
 import { startClients } from './rule-clients.ts';
@@ -28,7 +28,7 @@ test(`two machines that change four rules at once, one of them killed (SVC_TEST_
   const calls = await load.finish();
 
   await checkHistory(cluster, calls);
-  // There was something to check: done, refused, and on what was not there.
+  // There was something to check: changes made, changes refused, and changes of rules that did not exist.
   const statuses = calls.map(({ output }) => output?.status);
   expect(statuses).toEqual(expect.arrayContaining([200, 404, 409]));
 }, 180_000);

@@ -41,7 +41,7 @@ async function connect(args: readonly string[], env: Record<string, string> = {}
   return client;
 }
 
-/** A client that can ask its person, who answers so. */
+/** A client that can ask its user, who gives this answer. */
 async function connectWithPerson(agreed: boolean): Promise<{ client: Client; asked: string[] }> {
   const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
   const asked: string[] = [];

@@ -1,4 +1,4 @@
-/** A site of one machine moves to PostgreSQL and goes on there (docs/guides/several-machines.md). */
+/** A site of one machine moves to PostgreSQL and continues there (docs/guides/several-machines.md). */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ describe('setpoint migrate', () => {
     expect([running.status, running.stderr]).toEqual([1, expect.stringContaining('stop it first')]);
     await before.stop();
     expect(migrate().status).toBe(2);
-    // What a service left that ended without warning is not left behind.
+    // What a killed service had not yet stored is not left behind.
     const [runs, readings] = (['runs', 'history'] as const).map((of) => journalFolder(folders.data, of));
     mkdirSync(runs ?? '', { recursive: true });
     writeFileSync(join(runs ?? '', '1.rows'), '');
@@ -55,7 +55,7 @@ describe('setpoint migrate', () => {
     const refused = history({}, 'import', file);
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('is in a database')]);
 
-    // No command reads them as if they were the site either.
+    // Nor does any command read them as if they were the site.
     const stale = history({}, 'export');
     expect([stale.status, stale.stdout, stale.stderr]).toEqual([1, '', expect.stringContaining('is in a database')]);
     const rows = ['2026-07-11T10:45:00Z,1,good', '2026-07-11T10:46:00Z,2.5,good', '2026-07-11T10:47:00Z,7,good'];

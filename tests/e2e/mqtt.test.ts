@@ -1,4 +1,4 @@
-/** A broker that stops and comes back under load [rules §6], [points §4.3], [points §3.2]: nothing late, nothing kept, nothing lost for good. */
+/** A broker that stops and comes back under load [rules §6], [points §4.3], [points §3.2]: nothing late, nothing kept, no lasting loss. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -16,7 +16,7 @@ instances:
       - { id: 1, name: clock, kind: measurement, unit: ms, channel: broker, max_age_ms: 1000, address: { topic: plant/clock, path: "$.ms" } }
       - { id: 1, name: echo, kind: action, unit: ms, channel: broker, address: { topic: plant/echo } }
 `;
-/** Copies the clock that the plant sent to the action point: a command says itself when it was decided on. */
+/** Copies the time that the plant sent to the action point: each command carries the time of its decision. */
 const echoFlow = {
   nodes: [
     ['start', 'start', { wires: { default: ['read'] } }],
@@ -33,7 +33,7 @@ const echoFlow = {
   ].map(([id, type, config]) => ({ id, type, position: { x: 0, y: 0 }, data: { config } })),
   edges: [],
 };
-/** A measurement lives for a second, and so does a command. */
+/** A measurement is valid for a second, and so is a command. */
 const latenessMaxMs = 2000;
 
 test('[points §3.2] a broker stopped and restarted under load: no late command, values gone and back, memory flat', async () => {
@@ -79,7 +79,7 @@ test('[points §3.2] a broker stopped and restarted under load: no late command,
     }
     const late = echoes().filter(({ payload, atMs }) => atMs - Number(payload) > latenessMaxMs);
     expect(late).toEqual([]);
-    // The first round warms up; after it, four restarts and thousands of messages leave no trace of 32 MB.
+    // The first round warms up; after it, four restarts and thousands of messages grow memory by less than 32 MB.
     expect((rounds.at(-1) ?? 0) - (rounds[1] ?? 0)).toBeLessThan(32 * 1024);
   } finally {
     loading.abort();
@@ -114,7 +114,7 @@ test('[points §3.5] points and rules are published for Home Assistant: discover
     expect(last('homeassistant/sensor/setpoint_plant-1/rule_1/config')).toContain('"echo"');
     await service.command('DELETE', '/rules/1', { confirmed: true });
     await waitFor(() => last('homeassistant/sensor/setpoint_plant-1/rule_1/config') === '' || undefined);
-    // A broker that comes back kept nothing: all of it is said again.
+    // A broker that restarts kept nothing: everything is published again.
     const before = broker.messages.length;
     await broker.stop();
     await broker.start();

@@ -1,4 +1,4 @@
-/** [platform §2.5]: the description is valid, says what the service does, and its examples work as they stand. */
+/** [platform §2.5]: the description is valid, matches the service, and its examples work as they are. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -26,7 +26,7 @@ const demoPoints = virtualSite
     '{ id: 1, name: pump, kind: action, unit: kW, min: -100,',
   );
 
-/** Data processing is switched on by itself, and has a test of its own below. */
+/** Data processing has to be switched on, and has its own test below. */
 const always = operations.filter(({ name }) => !name.startsWith('data_processing.'));
 
 let folders: TestFolders;

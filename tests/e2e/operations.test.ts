@@ -1,4 +1,4 @@
-/** Operations of a running service [platform §4.2]: metrics, what dashboards name, traces, backup and restore. */
+/** Operations of a running service [platform §4.2]: metrics, the names that dashboards use, traces, backup and restore. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -10,7 +10,7 @@ import { ownPort } from '../../src/testing/own-port.ts';
 import { afterThisTest, folders, start } from './per-test.ts';
 import { editorFlow, root, runCommand, serviceEnvironment, type TestService, waitFor } from './running-service.ts';
 
-/** Metrics by their whole line before the value. */
+/** Metrics by their line without the value. */
 async function scrape(service: TestService, headers: Record<string, string> = {}) {
   const answer = await fetch(`${service.base}/metrics`, { headers });
   const text = await answer.text();

@@ -1,4 +1,4 @@
-/** An actuator in hand [points §7]: the Modbus device is the judge of what was written, until when, and through a kill. */
+/** An actuator under manual control [points §7]: the Modbus device shows what was written, until when, and across a kill. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
 import {
@@ -129,7 +129,7 @@ describe('[points §7] an actuator in hand', () => {
       [428, 'confirmation-required'],
     ]);
     expect((await service.read('/overrides')).body['data']).toEqual({ list: [] });
-    // The longest and the shortest are taken.
+    // The longest and the shortest are accepted.
     for (const seconds of [604_800, 1]) expect((await override(1, seconds)).status).toBe(200);
     await waitFor(async () => (await service.read('/overrides')).text.includes('"list":[]') || undefined);
   });
@@ -152,7 +152,7 @@ describe('[points §7] an actuator in hand', () => {
       return list[0]?.last_command.result === 'failed' ? list[0] : undefined;
     });
     expect(entry).toMatchObject({ last_error: { code: 'refused', message: expect.stringContaining('exception 4') } });
-    // Polls are refused too: the channel's last error is the command's until the next poll.
+    // Polls are refused too: the channel's last error belongs to the command until the next poll.
     const list = await waitFor(async () => {
       const { list: channels } = (await service.read('/channels')).body['data'] as unknown as {
         list: { last_error: { point_type: string }; traffic: Record<string, number> }[];
@@ -219,7 +219,7 @@ describe('[points §7] an actuator in hand', () => {
 
   test('[rules §2.6] two competing rules name each other, and a remedy', async () => {
     const id = Number((await service.command('POST', '/rules', { name: 'twenty' })).body['data']?.['id']);
-    // In one cycle the first would win: these two mostly run in different ones.
+    // In one cycle the first would win: these two mostly run in different cycles.
     const every = (interval_ms: number) => ({ trigger_config: { type: 'interval', interval_ms } });
     await service.command('PUT', '/rules/1', every(500));
     const { trigger_config } = every(300);

@@ -259,7 +259,7 @@ describe.each(engines)('[platform §7] command line, with its data on %s', (engi
       flow_json: null,
       nodes_json: compact,
     });
-    // Stored, not loaded: the engine knows them from the next reload on. One over a server looks for changes by itself.
+    // Stored, not loaded: the engine learns of them at the next reload. On a server it checks for changes by itself.
     if (engine === 'sqlite') expect((await service.read(`/rules/${first}/status`)).status).toBe(503);
     await service.command('POST', '/scheduler/reload');
     expect((await service.read(`/rules/${first}/status`)).body['data']).toMatchObject({
@@ -270,7 +270,7 @@ describe.each(engines)('[platform §7] command line, with its data on %s', (engi
 
     const matched = setpoint('rules', 'import', path, '--confirmed', '--match', 'name', '--json');
     expect(JSON.parse(matched.stdout)).toMatchObject({ created: [], updated: [{ id: first }, { id: legacy }] });
-    // Anything that a file does not mention stays unchanged.
+    // Whatever a file does not mention stays unchanged.
     const part = join(of.config, 'part.json');
     writeFileSync(part, JSON.stringify({ schema: 'svc.rules.v1', rules: [{ name: 'imported', priority: 9 }] }));
     expect(setpoint('rules', 'import', part, '--confirmed', '--match', 'name').status).toBe(0);
@@ -285,7 +285,7 @@ describe.each(engines)('[platform §7] command line, with its data on %s', (engi
     expect(existsSync(path)).toBe(true);
     writeFileSync(path, exported.stdout);
     expect(setpoint('rules', 'import', path, '--confirmed', '--match', 'name').status).toBe(0);
-    // Two rules of one name: which one is meant cannot be known, and nothing is stored.
+    // Two rules with one name: which is meant is unknown, and nothing is stored.
     await service.command('POST', '/rules', { name: 'imported' });
     const ambiguous = setpoint('rules', 'import', path, '--confirmed', '--match', 'name');
     expect([ambiguous.status, ambiguous.stderr]).toEqual([1, expect.stringContaining('2 rules are named "imported"')]);

@@ -313,7 +313,7 @@ test('[data-processing §5.4]: while the processor hangs and 64 callers arrive a
       expect(performance.now() - askedMs).toBeLessThan(1500);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    // Long before the deadline that ends the two that are waiting.
+    // Long before the deadline that ends the two waiting calls.
     expect(refused.length).toBe(62);
     return (await Promise.all(calls)).map(({ status }) => status).toSorted();
   };

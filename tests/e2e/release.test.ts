@@ -1,5 +1,5 @@
 /**
- * The result of `npm run build` [platform §1.7]: it runs from a folder of its own without any package, and loads modules when
+ * The result of `npm run build` [platform §1.7]: it runs from a folder of its own without any package, and loads modules only when
  * they are needed.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ afterAll(() => rmSync(release, { recursive: true, force: true }));
 /** Imports as the bundler writes them, at the head of a file. */
 const statements = /(?:^|;)import(?:[\w${},*\s]*from)?"([^"]+)"/gm;
 
-/** Every file that is loaded before the program does anything, by the imports that stand in it. */
+/** Every file that is loaded before the program does anything, found through the imports in each. */
 function loadedAtStart(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -126,7 +126,7 @@ test('[platform §1.7] rarely used code is not loaded at the start, and nothing 
   process.stdout.write(`loaded at the start: ${(bytes / 1e6).toFixed(2)} MB in ${service.size} files\n`);
   expect(bytes).toBeLessThan(4_000_000);
   expect(service.size).toBeLessThan(60);
-  /** Words that only the code of one library has. */
+  /** Words that only one library's code contains. */
   const later = ['OTEL_TRACES_SAMPLER_ARG', 'createApiReference', 'class MqttClient', 'StdioServerTransport'];
   const loaded = new Set([
     ...service,

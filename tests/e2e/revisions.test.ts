@@ -1,4 +1,4 @@
-/** Revisions over HTTP [rules §1.4], [rules §1.5], [rules §2.8]: seen, compared, restored, on both engines. */
+/** Revisions over HTTP [rules §1.4], [rules §1.5], [rules §2.8]: listed, compared, restored, on both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { engines } from '../../src/testing/engines.ts';
 import {
@@ -98,7 +98,7 @@ describe.each(engines)('revisions on %s', (engine) => {
     expect(await asked(`/rules/${id}/revisions?limit=101`)).toBe(400);
     expect(await asked(`/rules/${id}/revisions/7`)).toBe(404);
     expect(await asked('/rules/4711/revisions')).toBe(404);
-    // Beyond the safe integers an id is rounded, and might become that of another rule.
+    // Above the safe integers an id would be rounded, and might become another rule's.
     expect(await asked('/rules/9007199254740992/revisions?before=2')).toBe(404);
     expect(await asked(`/rules/${id}/diff?from=1&to=7`)).toBe(404);
   });

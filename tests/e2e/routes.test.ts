@@ -1,6 +1,6 @@
 /**
  * Every route of the running service, as the server itself lists them, against the contract: no more and
- * no less. A new route is added here, with the sentence that asks for it, or it does not ship.
+ * no less. A new route is added here with the sentence that requires it, or it does not ship.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ const revisions = [
   `GET ${rules}/rules/:id/shadow-report`,
 ];
 
-/** [points §7], [points §8], [points §9] the site in view and in hand. */
+/** [points §7], [points §8], [points §9] the site at a glance and under manual control. */
 const operator = [
   `GET ${rules}/points`,
   `GET ${rules}/points/:instance/:point_type/:point/series`,

@@ -17,7 +17,7 @@ import { type SiteStorage, storageOn } from './storage-on.ts';
 
 const fromMs = Date.parse('2026-03-01T00:00:00Z');
 const at = (seconds: number): string => new Date(fromMs + seconds * 1000).toISOString();
-/** The level is recorded. */
+/** Recorded values of the level. */
 const recordedSite = `${virtualSite.replace('unit: m, channel: derived }', 'unit: m, channel: derived, record: true }')}
   - id: 2
     name: plant
@@ -70,7 +70,7 @@ describe.each(engines)('backtest on %s', (engine) => {
     const reply = await asked(id, window);
     expect(reply.status, reply.text).toBe(200);
     const { data } = reply.body;
-    // 11 … 29 s are above 10; a row stands for a second of recording and for what max_age_ms allows.
+    // 11 … 29 s are above 10; a row is valid for a second of recording plus `max_age_ms`.
     expect(data).toMatchObject({
       rule_id: id,
       from: at(0),
@@ -133,7 +133,7 @@ describe.each(engines)('backtest on %s', (engine) => {
     await service.command('PUT', `/rules/${id}`, { trigger_config: interval });
     await service.command('POST', `/rules/${feeder}/enable`);
     await service.command('POST', `/rules/${id}/enable`);
-    // From a moment at which the value is there, to one of which everything is recorded.
+    // From a moment at which the value is known to one before which everything is recorded.
     await waitFor(
       async () => (await service.read(`/rules/${id}/history?limit=1`)).text.includes('"acted"') || undefined,
     );
@@ -157,7 +157,7 @@ describe.each(engines)('backtest on %s', (engine) => {
       outcomes: { acted: 0 },
       first_divergence: { candidate: { outcome: 'no_action' } },
     });
-    // An override refuses the writes. It is not the rule that differs, and the answer says how many there were.
+    // An override refuses the writes. The rule itself does not differ, and the answer counts the refused writes.
     const held = { value: 3, for_seconds: 60, reason: 'a test of ours' };
     expect((await service.command('POST', '/points/1/action/1/override', held)).status).toBe(200);
     const { agreement } = await ranSince(Date.now() + 200);

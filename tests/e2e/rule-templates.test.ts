@@ -170,7 +170,7 @@ describe.each(engines)('templates on %s', (engine) => {
     expect((await asked(`/rules/${copy}/template-diff`, {})).body['data']).toMatchObject({
       difference: { settings: [], classes: [] },
     });
-    // Other arguments than it was made with.
+    // Arguments other than those it was made with.
     await service.command('POST', `/rules/${copy}/template-update`, { points: { [written]: setpoint } });
     expect((await service.read(`/rules/${copy}`)).text).toContain('"point":1,"value":5');
 

@@ -74,7 +74,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     const restored = await service.command('POST', `/rules/${id}/restore`, { revision: 3 });
     expect(restored.body['data']?.['warnings']).toMatchObject([{ code: 'test-failed' }]);
     expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ tests: [fills, waits] });
-    // One test's windows are not those of the next.
+    // One test's windows do not carry over to the next.
     const averages = [12, 30].map((value) => ({
       name: `average of ${value}`,
       given: level(value),
@@ -101,7 +101,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
       const answer = await put(id, body);
       expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(message)]);
     }
-    // As many as may be are taken, and fail: the site does not have those points.
+    // The maximum number is accepted, and all fail: the site does not have those points.
     const full = { name: 'full', given: points(1000, { point_type: 'measurement' }), then: { writes: points(1000) } };
     const unknown = await put(id, { tests: [full] });
     expect(unknown.body['data']?.['warnings']).toMatchObject([
@@ -127,7 +127,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ revision: 1, tests: [] });
     expect((await put(id, { flow_json: editorFlow(), tests: [fills, waits] })).status).toBe(200);
     await faults({ tests: [] });
-    // Each change alone would pass with what was stored before; only one of the two can be stored beside it.
+    // Each change alone would pass against what was stored before; together only one can be stored.
     for (let round = 0; round < 10; round++) {
       await put(id, { flow_json: editorFlow(), tests: [fills] });
       await Promise.all([

@@ -1,4 +1,4 @@
-/** Area A from outside: each route's success, each refusal, and that a refusal changed nothing [rules §2]. */
+/** Area A from outside: each route's success, each refusal, and that a refusal changes nothing [rules §2]. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
@@ -139,7 +139,7 @@ describe.each(engines)('area A on %s', (engine) => {
       const [a, b] = [first, second].map((id) => rows.find((row) => row.id === id));
       expect(a?.nodes_json).toBe(b?.nodes_json);
       expect(a?.flow_json).toBe(b?.flow_json);
-      // As text: a JavaScript reader of the answer would move ids that look like integers.
+      // As text: parsing the answer in JavaScript would round ids that look like integers.
       const shown = (text: string): string => text.slice(text.indexOf('"nodes_json"'), text.indexOf('"revision"'));
       expect(shown(read.text)).toBe(`"nodes_json":${String(a?.nodes_json)},`);
       const cleared = await service.command('PUT', `/rules/${first}`, {
@@ -217,7 +217,7 @@ describe.each(engines)('area A on %s', (engine) => {
         data: { id, status: 'deleted' },
       });
       expect((await service.read(`/rules/${id}`)).status).toBe(404);
-      // [rules §1.1]: DELETE takes its confirmation from the query too, and ids are never used again.
+      // [rules §1.1]: DELETE can be confirmed by query too, and ids are never reused.
       const next = await newRule('next');
       expect(next).toBe(id + 1);
       const deleted = await service.request('DELETE', `${api}/rules/${next}?confirmed=true`, {
@@ -281,7 +281,7 @@ describe.each(engines)('area A on %s', (engine) => {
           execution: { actions_executed: [{ reason: 'out-of-range' }] },
         },
       ]);
-      // Newest first, pages by cursor.
+      // Newest first, paged by cursor.
       const page = await service.read(`/rules/${id}/history?limit=2`);
       expect(list(page, 'list').map((run) => run['outcome'])).toEqual(['failed', 'no_action']);
       const before = String(page.body['data']?.['next_before']);

@@ -4,7 +4,7 @@ import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-s
 import { editorFlow, type Json, startTestService, type TestService, testFolders, waitFor } from './running-service.ts';
 
 const setpointRegister = 100;
-/** Written by the rule in shadow alone. */
+/** Written only by the rule in shadow. */
 const spareRegister = 200;
 const siteWith = (port: number): string => `schema: svc.site.v1
 site: { id: plant-1, name: Plant 1, timezone: UTC }

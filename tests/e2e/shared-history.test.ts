@@ -1,4 +1,4 @@
-/** Recorded history of a site that several machines share: one records, all read, nothing of an outage is lost (docs/guides/several-machines.md). */
+/** Recorded history of a site on several machines: one records, all read, an outage loses nothing (docs/guides/several-machines.md). */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { runCommand, serviceEnvironment, waitFor } from './running-service.ts';
 import { type Cluster, controls, startCluster } from './several-machines.ts';
 
 const series = { instance: 1, point: 1 };
-/** The device is read every 100 ms and recorded every 300 ms, several times in a lease: rows of one machine are no closer than 200 ms. */
+/** The device is read every 100 ms and recorded every 300 ms, several times per lease: rows of one machine are at least 200 ms apart. */
 const closestMs = 150;
 
 describe('two machines, one history', () => {
@@ -27,7 +27,7 @@ describe('two machines, one history', () => {
     await cluster.close();
   });
   const rowsSince = (fromMs: number): Promise<HistoryRow[]> => exportedRows(historian, { series, fromMs });
-  /** Rows of after this moment are stored. */
+  /** Rows after this moment are stored. */
   const recordedAfter = (ms: number) =>
     waitFor(async () => (await rowsSince(ms)).find(({ value }) => value !== null), 20_000);
   const standby = async () => {
@@ -41,7 +41,7 @@ describe('two machines, one history', () => {
     const { leader, other } = await standby();
     await recordedAfter(Date.now());
     const rows = await rowsSince(0);
-    // Two that record would show readings of one device twice in each of its intervals.
+    // Two recorders would store two readings of one device in each interval.
     const gaps = rows.slice(1).map((row, index) => row.eventMs - (rows[index]?.eventMs ?? 0));
     expect(gaps.filter((gapMs) => gapMs < closestMs).length).toBeLessThanOrEqual(1);
     const toMs = rows.at(-1)?.eventMs ?? 0;
@@ -91,7 +91,7 @@ describe('two machines, one history', () => {
     const backMs = Date.now();
     await cluster.leader(30_000);
     await recordedAfter(backMs);
-    // Rows come as long as the lease lasts.
+    // Rows are recorded for as long as the lease lasts.
     const meanwhile = await waitFor(async () => {
       const rows = (await rowsSince(goneMs)).filter(({ eventMs }) => eventMs < goneMs + storageLimits.engine_lease_ms);
       return rows.length > 0 ? rows : undefined;

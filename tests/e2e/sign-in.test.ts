@@ -38,7 +38,7 @@ function asPage(service: TestService, cookie: string) {
     });
 }
 
-/** A live stream with this cookie; resolves with what it said until it was closed. */
+/** A live stream with this cookie; resolves with its messages once it is closed. */
 function stream(service: TestService, cookie: string, origin: string) {
   const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`, { headers: { cookie, origin } });
   const said: string[] = [];
@@ -150,7 +150,7 @@ describe('[identity §9] an OpenID Connect provider', () => {
     folders.remove();
   });
 
-  /** Signs in as a browser does; returns the final place and the cookie of the session. */
+  /** Signs in as a browser does; returns the final address and the session's cookie. */
   async function signIn(): Promise<{ readonly place: string | null; readonly cookie: string }> {
     const begun = await fetch(`${service.base}/session/oidc`, { redirect: 'manual' });
     expect(begun.status).toBe(302);
@@ -191,7 +191,7 @@ describe('[identity §9] an OpenID Connect provider', () => {
       data: { session: { subject: 'ada', role: 'Engineer' }, methods: { provider: true } },
     });
     expect((await ask('POST', rules, { name: 'by provider', confirmed: true })).status).toBe(200);
-    // The provider is asked again when its answer has ended; the role is what it says then.
+    // The provider is asked again once its answer has expired; its new answer gives the role.
     provider.person = { name: 'ada', groups: ['everybody'] };
     await waitFor(async () => JSON.stringify(await role()).includes('Viewer'), 15_000);
     await provider.stop();

@@ -1,4 +1,4 @@
-/** A changed site file in a service that runs [points §1.3]: what is new comes in, and nothing else is disturbed. */
+/** A changed site file in a running service [points §1.3]: additions take effect, and nothing else is disturbed. */
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const instances = `instances:
       - { id: 1, name: soc, kind: measurement, unit: "%", channel: battery, ${address(0)}, record: true }
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: battery, ${address(100)} }
 `;
-/** The new instance comes first: the order of the file is not the order in the running service. */
+/** The new instance comes first: the file's order differs from the running service's. */
 const larger = (): string => {
   const meter = `instances:
   - id: 2
@@ -89,7 +89,7 @@ test('[points §1.3] new points, channels and limits are applied; unchanged chan
   const reply = await reload();
   expect(reply.body['data'], reply.text).toEqual({ ...wanted, rules: { rules_loaded: 1, rules_failed: [] } });
 
-  // The value is still there, and the limit of the new file holds for the next command.
+  // The value is still there, and the new file's limit applies to the next command.
   expect(await valueOf(1, 'measurement')).toBe(30);
   await waitFor(() => setpoint(old, 100) === 40);
   expect(old.accepted()).toBe(connections);
@@ -166,7 +166,7 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   expect(added.status, added.text).toBe(200);
   const file = join(service.folders.config, 'site.yaml');
   expect(readFileSync(file, 'utf8')).toContain('voltage');
-  // The service makes files for itself alone; this one stays the operator's.
+  // The service creates files only it may read; this one stays the operator's.
   expect(statSync(file).mode & 0o777).toBe(0o644);
 
   fresh.holding.writeFloatBE(231, 12);
@@ -179,7 +179,7 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   const audit = await service.request('GET', '/api/v1/audit/events?limit=50', { token: await service.token('Admin') });
   expect(audit.text).toContain('automation.site.reload');
   expect(audit.text).toContain('automation.site.add-points');
-  // A second reload has nothing to do: the engine runs on.
+  // A second reload has nothing to do: the engine keeps running.
   expect((await reload()).body['data']?.['rules']).toBeNull();
   // Two at once: neither is lost.
   const [third, fourth] = [3, 4].map((id) => ({ instance: 2, points: [{ ...point, id, name: `extra_${id}` }] }));
@@ -195,11 +195,11 @@ test('[points §9] a parameter that is changed while a site file is being applie
     await new Promise((resolve) => setTimeout(resolve, afterMs));
     return (await service.command('PUT', '/parameters/floor', { value })).status;
   };
-  // The first requests of a service take longer than those that come after them, which would overtake them.
+  // The first requests of a service are slower than later ones, which would overtake them.
   for (const value of [1, 2, 3]) expect(await change(value, 0)).toBe(200);
   for (let round = 1; round <= 8; round++) {
     write(text.replace(/max: 40\b/, `max: ${100 + round}`));
-    // Before it, while it is read, and while the engine is started again.
+    // Before the reload, while the file is read, and while the engine restarts.
     const taken = await Promise.all([change(round, 0), reload(), change(10 * round, 5), change(100 * round, 60)]);
     expect(taken.map((each) => (typeof each === 'number' ? each : each.status))).toEqual([200, 200, 200, 200]);
     expect(await floor()).toBe(100 * round);

@@ -1,4 +1,4 @@
-/** Single ordinary faults leave the site under control [rules §6]: each was once enough to end it. */
+/** Single ordinary faults leave the site under control [rules §6]: each of them once ended it. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -98,7 +98,7 @@ instances:
   }
 });
 
-/** A connection that holds the write lock: to the service its disk stands still. */
+/** A connection that holds the write lock: to the service its disk has stalled. */
 function stalledDisk(file: string): { readonly release: () => void } {
   const database = new DatabaseSync(file, { timeout: 5000 });
   database.exec('BEGIN IMMEDIATE');
@@ -199,7 +199,7 @@ test('[rules §7.5] runs that wait to be stored together outlive kill -9', async
       Number((await service.read('/scheduler/status')).body['data']?.['executions']);
     await waitFor(async () => (await executions()) > 10 || undefined);
     const certain = await executions();
-    // Handed over within `record_flush_ms` (100), and kept in the journal then.
+    // Handed over within `record_flush_ms` (100), and in the journal by then.
     await waitFor(async () => (await executions()) > certain + 5 || undefined);
     expect(readdirSync(join(folders.data, 'journal'))).toHaveLength(1);
     await service.stop('SIGKILL');

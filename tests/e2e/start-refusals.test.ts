@@ -1,4 +1,4 @@
-/** Starts that the service refuses [platform §1.2]: one line with the way out. */
+/** Starts that the service refuses [platform §1.2]: one line that says what to do. */
 import { expect, test } from 'vitest';
 import { folders } from './per-test.ts';
 import { runCommand, serviceEnvironment } from './running-service.ts';

@@ -6,7 +6,7 @@ import WebSocket from 'ws';
 import { afterThisTest, folders, start } from './per-test.ts';
 import { editorFlow, runCommand, serviceEnvironment, type TestService } from './running-service.ts';
 
-/** Begins a PUT and sends its body a byte at a time, without ever coming to its end. */
+/** Begins a PUT and sends its body a byte at a time, without ever finishing. */
 async function drip(service: TestService, token: string, path: string) {
   const { port } = new URL(service.base);
   const socket = connect(Number(port), '127.0.0.1');
@@ -42,7 +42,7 @@ describe('[platform §1.3] SIGTERM drains and exits within 10 s', () => {
     const id = Number((await service.command('POST', '/rules', { name: 'kept' })).body['data']?.['id']);
     const dripping = await drip(service, token, `${path}/${id}`);
 
-    // A second request has begun when the signal comes and ends during the drain.
+    // A second request has begun when the signal comes, and completes during the drain.
     const body = JSON.stringify({ confirmed: true, flow_json: editorFlow() });
     const socket = connect(Number(new URL(service.base).port), '127.0.0.1');
     let received = '';
@@ -147,7 +147,7 @@ describe('[rules §8] /ws over HTTP', () => {
       return { socket, ended };
     };
     const stranger = await opened();
-    // The stranger, who was first, takes no place of `stream_clients`.
+    // The client that never signed in came first, and takes no place of `stream_clients`.
     const reader = await opened();
     reader.socket.send(JSON.stringify({ type: 'authenticate', token: await service.token('Viewer') }));
     await new Promise((resolve) => reader.socket.once('message', resolve));

@@ -9,7 +9,7 @@ interface Counters {
   readonly max_lateness_ms: number;
 }
 
-/** A flow of nearly 1 MiB: the editor's own fields are kept but mean nothing. */
+/** A flow of nearly 1 MiB: the editor's own fields are stored but have no meaning. */
 function bigFlow(): Record<string, unknown> {
   const flow = editorFlow();
   return { ...flow, metadata: { notes: Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(1000)}`) } };
@@ -53,7 +53,7 @@ test('[rules §6.1] the tick is on time while 1 MiB flows are stored and the lis
     const overruns = after.overruns - before.overruns;
     expect([puts > 2, lists > 20]).toEqual([true, true]);
     expect(after.late_ticks).toBeGreaterThanOrEqual(before.late_ticks);
-    // Ticks are kept or counted as missed, never silently lost; and most are kept.
+    // Ticks run or count as missed, none is lost silently; and most run.
     expect(Math.abs(ticks + overruns - expected)).toBeLessThan(3);
     expect(ticks).toBeGreaterThan(expected * 0.9);
     const runs = (await service.read(`/rules/${ticking}/history?limit=100`)).body['data']?.[

@@ -53,7 +53,7 @@ interface Step {
   readonly virtual: ReadonlyMap<string, number>;
 }
 
-/** Runs all rules once a step, by priority, and gives what they wrote to the plant. */
+/** Runs all rules once a step, by priority, and applies their writes to the plant. */
 function simulate(): Step[] {
   const channel = plantOf(site);
   const series = (name: string) => readSeries(readFileSync(join(folder, name), 'utf8'), name, site.timezone);
@@ -158,7 +158,7 @@ describe('eight weeks of the demo', () => {
         ? []
         : [{ on: step.signals.genset_run === 1, soc: step.signals.battery_soc }];
     });
-    // A step of the rules may pass between the threshold and the switch: 1 % is more than the battery moves in it.
+    // A step of the rules may lie between the threshold and the switch: 1 % is more than the battery moves in it.
     for (const { on, soc } of changes) expect(Math.abs(soc - (on ? 20 : 25))).toBeLessThan(1);
     expect(changes.length).toBeGreaterThan(2);
   });

@@ -34,7 +34,7 @@ const ref = (instance: number, point_type: PointRef['point_type'], point: number
   point_type,
   point,
 });
-/** The demo point for each parameter; outputs of the demo serve as charger and heater. */
+/** The demo point for each parameter; the demo's outputs serve as charger and heater. */
 const points: PointArguments = {
   load: ref(2, 'measurement', 1),
   pv: ref(3, 'measurement', 1),
@@ -87,7 +87,7 @@ const plant: PlantAssumption = {
   grid: { index: indexOf(ref(1, 'measurement', 1)), kwPerUnit: 1 },
 };
 
-/** A week of the demo's measured series, a reading a minute. */
+/** A week of the demo's measured series, one reading a minute. */
 function backtested(content: TemplateContent, inLoop: boolean): BacktestResult {
   const { scheduled, compiled } = loaded(content);
   const backtest = new Backtest({
@@ -151,7 +151,7 @@ describe.each(packageTemplates)('[rules §13.3] $name', (template) => {
     expect(evaluations).toBe((toMs - fromMs) / 60_000);
     expect(outcomes).toMatchObject({ skipped: 0, failed: 0 });
     const taken = Object.keys(shares['decide'] ?? {});
-    // The demo's load never comes near the connection that is assumed by default.
+    // The demo's load never approaches the default connection limit.
     expect(taken.length, JSON.stringify(shares)).toBeGreaterThanOrEqual(template.name === 'ev-load-management' ? 1 : 2);
     expect(writes.length).toBeGreaterThan(0);
     if (hasBattery) for (const { value } of found?.soc ?? []) expect(value >= 0 && value <= 100).toBe(true);

@@ -1,4 +1,4 @@
-/** Seeded attacks and honest histories by the hundred [audit §9.6]; the seeds of `npm test` are the first of them. */
+/** Hundreds of seeded attacks and honest histories [audit §9.6]; the seeds of `npm test` are the first of them. */
 import { expect, test } from 'vitest';
 import { attackedTrail, honestTrail } from '../../src/testing/audit-attacks.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { killRounds } from '../e2e/kill-rounds.ts';
 
-/** Fewer by `KILLS=100`, for a machine that has no hour. */
+/** Fewer with `KILLS=100`, where an hour is too long. */
 const kills = Number(process.env['KILLS'] ?? 1000);
 
 test('kills at random moments under load', async () => {

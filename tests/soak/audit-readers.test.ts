@@ -1,6 +1,6 @@
 /**
- * [audit §5]: 100 000 events walked by resuming, by 50 readers of 10 kB/s at once, leave the service's heap flat.
- * Each reader walks a fiftieth of the log, so that all of it is walked once in about two minutes; one more reader walks
+ * [audit §5]: 100 000 events read by resuming, by 50 readers of 10 kB/s at once, leave the service's heap flat.
+ * Each reader reads a fiftieth of the log, so that all of it is read once in about two minutes; one more reader reads
  * the whole log as fast as it can.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const heapGrowthMaxMb = 8;
 const token = 'an-opaque-token-of-32-characters-or-more';
 const scope = { tenantId: 'tenant-1', projectId: 'project-1' };
 
-/** Writes the live heap, after a collection, to the error output every second. */
+/** Writes the live heap, after a garbage collection, to standard error every second. */
 const probe = `
 import v8 from 'node:v8';
 import vm from 'node:vm';
@@ -46,7 +46,7 @@ async function fill(folders: TestFolders): Promise<void> {
   await database.close();
 }
 
-/** One page, taken from the socket no faster than `rate` allows; a plain socket, so that nothing reads ahead. */
+/** One page, read from the socket no faster than `rate` allows; a plain socket, so that nothing reads ahead. */
 function readPage(port: number, resumeAt: number, limit: number, rate: number): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -90,7 +90,7 @@ async function walk(port: number, from: number, to: number, rate: number): Promi
 test('50 readers of 10 kB/s walk 100 000 events and the heap stays flat', async () => {
   const folders = testFolders(virtualSite);
   await fill(folders);
-  // Each page counts as a search, and leaves its own record.
+  // Each page counts as a search, and leaves a record of its own.
   folders.write('service.yaml', 'http: { audit_searches_per_minute: 1000000 }\n');
   const file = join(folders.config, 'heap-probe.mjs');
   writeFileSync(file, probe);
@@ -121,7 +121,7 @@ test('50 readers of 10 kB/s walk 100 000 events and the heap stays flat', async 
     const [whole, ...walked] = await Promise.all([walk(port, events + 1, 1, Number.POSITIVE_INFINITY), ...slow]);
     const seconds = (Date.now() - begunMs) / 1000;
     expect([whole, walked.reduce((sum, count) => sum + count, 0)]).toEqual([events, events]);
-    // They were slow: less than half a fiftieth each would have come at full speed.
+    // They were slow: at full speed each would have read its fiftieth in less than half the time.
     expect(seconds).toBeGreaterThan(60);
 
     const during = heaps().slice(idle);

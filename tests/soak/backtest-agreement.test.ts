@@ -1,6 +1,6 @@
 /**
- * [rules §10.3], [rules §10.4] random rules of a running service, on a device that falls silent now and then, tried on what was just
- * recorded of them: without memory they agree, and what differs has a cause.
+ * [rules §10.3], [rules §10.4] random rules of a running service, on a device that is silent now and then, backtested over what was just
+ * recorded of them: rules without memory agree, and every difference has a cause.
  */
 import { expect, onTestFinished, test } from 'vitest';
 import { sleep, systemClock } from '../../src/base/clock.ts';
@@ -13,11 +13,11 @@ const measurements = 6;
 /** Of the device's values. */
 const extreme = 30;
 const runsMs = Number(process.env['RUNS_MS'] ?? 150_000);
-/** Rows and runs of the last moment are stored by then. */
+/** By then the last rows and runs are stored. */
 const storedMs = 4000;
 /**
- * A row says from when a value was there, and not when the device fell silent: at each silence a run or two differ, and of rules
- * that act the cooldown with them.
+ * A row tells since when a value was there, not when the device fell silent: at each silence a run or two differ, and with rules
+ * that act, the cooldown as well.
  */
 const equalLeast = 0.98;
 
@@ -151,7 +151,7 @@ test('random rules agree with their recorded runs', { timeout: 1_800_000 }, asyn
       const body = { from, to, mode };
       const reply = await service.request('POST', `/api/v1/automation/api/rules/${id}/backtest`, { body });
       const agreement = reply.body['data']?.['agreement'] as unknown as Agreement | null;
-      // One whose point never moved far enough has not run.
+      // A rule whose point never moved far enough has not run.
       if (agreement === null) continue;
       const { compared, equal, causes } = agreement;
       const kind = hasMemory ? 'with memory' : 'without';

@@ -1,4 +1,4 @@
-/** That each measurement still runs to its end, at small sizes; what it prints then says nothing about speed. */
+/** Each measurement still runs to its end, at small sizes; what it prints then says nothing about speed. */
 import { expect, test } from 'vitest';
 import { benches, smoke } from '../e2e/bench-smoke.ts';
 

@@ -1,4 +1,4 @@
-/** [data-processing §6.3] noise-free local loads in twelve zones, over both clock changes, in each way that a forecast is made. */
+/** [data-processing §6.3] Noise-free local loads in twelve zones, over both clock changes, by each forecasting path. */
 import { expect, test } from 'vitest';
 import { errorsAround, weekAround } from '../../src/testing/local-load.ts';
 
@@ -32,6 +32,6 @@ test.each(loads)('$timeZone, $path every $cadenceMs ms', (load) => {
   const errors = errorsAround(load, weekAround);
   const shown = errors.map(({ before, after }) => `${before.toFixed(3)} before, ${after.toFixed(3)} after`);
   console.log(`${load.timeZone}, ${load.path} of ${load.cadenceMs / 60_000} min: MAE ${shown.join('; ')}`);
-  // An error of nothing before leaves no room for one after: a hundredth, of a load of 40 to 110, does.
+  // With no error before, none would be allowed after: a hundredth of a load of 40 to 110 is.
   for (const { before, after } of errors) expect(after).toBeLessThanOrEqual(Math.max(1.5 * before, 0.01));
 });

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Response times of the console by the clock, and a flow of 150 nodes. Figures are printed. */
+/** Measured response times of the console, and a flow of 150 nodes. Figures are printed. */
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, installRules, launch, startDemo, visit } from '../console/browser.ts';
@@ -78,12 +78,12 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
   test('a flow of 150 nodes opens within 400 ms, is whole within 1 s, and is panned and dragged without a frame over 50 ms', async () => {
     const { page, context } = await visit(browser, service);
     await page.getByRole('link', { name: 'Large' }).waitFor();
-    // The editor's code is there, as it is after the first rule that one opens.
+    // The editor's code is loaded, as it is after the first rule opened.
     await page.getByRole('link', { name: 'Large' }).click();
     await page.locator('[data-node="end"]').waitFor();
     await page.getByRole('link', { name: 'All rules' }).click();
     await page.getByRole('link', { name: 'Large' }).waitFor();
-    // The best of several: what else runs on the machine is not what is measured.
+    // The best of several: other work on the machine is not what is measured.
     const opens: number[] = [];
     const wholes: number[] = [];
     for (let count = 0; count < attempts; count++) {
@@ -110,7 +110,7 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
         await page.mouse.up();
       }),
     );
-    // One that is in sight: the flow opens at its start, at a size that can be read.
+    // One that is in view: the flow opens at its start, at a readable size.
     const node = page.locator('[data-node="n0_1"]');
     let movedPx = Number.POSITIVE_INFINITY;
     const dragged = await best(async () => {
@@ -128,7 +128,7 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
     process.stderr.write(
       `150 nodes: open ${Math.round(openMs)} ms, whole ${Math.round(wholeMs)} ms, slowest frame panning ${pan.toFixed(1)} ms, dragging ${dragged.toFixed(1)} ms\n`,
     );
-    // The node went along each time, and the draft has it.
+    // The node followed each time, and the draft has its new place.
     expect(movedPx).toBeGreaterThan(60);
     expect(await page.getByTestId('dirty').innerText()).toBe('Unsaved changes');
     expect(openMs).toBeLessThan(openMsMax);

@@ -1,4 +1,4 @@
-/** A hundred takeovers of each kind: within 5 s each, and never two that control. */
+/** A hundred takeovers of each kind: within 5 s each, and never two leaders. */
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { editorFlow } from '../e2e/running-service.ts';
 import { type Cluster, startCluster, takeOvers } from '../e2e/several-machines.ts';

@@ -1,6 +1,6 @@
 /**
- * Every class of fault on one machine and on three: control continues as far as the fault allows, nothing that was acknowledged is
- * lost, a cooldown holds, and the site is well again afterwards. Prints what it saw; SVC_TEST_ROUNDS sets how often (default 3).
+ * Every class of fault on one machine and on three: control continues as far as the fault allows, nothing acknowledged is lost, a
+ * cooldown holds, and the site is healthy afterwards. Prints what happened; SVC_TEST_ROUNDS sets the number of rounds (default 3).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { waitFor } from '../e2e/running-service.ts';
@@ -22,7 +22,7 @@ const rounds = Number(process.env['SVC_TEST_ROUNDS'] ?? 3);
 const deadlineMs = 120_000;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A cooldown is stored by the first commit after its command, begun within 50 ms, on busy processors. */
+/** A cooldown is stored by the first commit after its command, which begins within 50 ms on a busy machine. */
 const commitMs = 100;
 
 interface Figures {
@@ -32,7 +32,7 @@ interface Figures {
   readonly violations: string[];
 }
 
-/** One fault, from a site that is well to a site that is well again. */
+/** One fault, from a healthy site to a healthy site. */
 async function strike(site: FaultSite, rules: SiteRules, fault: FaultClass, seed: number): Promise<Figures> {
   await commandsFlow(site);
   const edits = editAgainAndAgain(site, rules.commanding);
@@ -43,7 +43,7 @@ async function strike(site: FaultSite, rules: SiteRules, fault: FaultClass, seed
   await end?.();
   await commandsFlow(site);
   const endedMs = nowMs();
-  // Rows missing from the last commit before the fault belong to it.
+  // Rows missing from the last commit before the fault belong to the fault.
   if (fault.unstored !== undefined)
     site.unstored.push({
       fromMs: begunWallMs - commitMs,

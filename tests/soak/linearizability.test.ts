@@ -1,4 +1,4 @@
-/** Three machines that change rules at once, round after round, each with a machine killed and the database killed in the middle. */
+/** Three machines that change rules at once, round after round, with a machine and the database killed midway through each. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startClients } from '../e2e/rule-clients.ts';
 import { checkHistory } from '../e2e/rule-history-check.ts';
@@ -22,7 +22,7 @@ test.each(seeds)('SVC_TEST_SEED=%i', async (seed) => {
   onTestFinished(() => load.stop());
   await load.more(150, deadlineMs);
   const leader = await cluster.leader(deadlineMs);
-  // By turns the leader and one that does not.
+  // Alternately the leader and a standby.
   const victim = seed % 2 === 0 ? leader : cluster.machines.find((machine) => !controls(machine));
   await victim?.service?.stop('SIGKILL');
   await load.more(50, deadlineMs);

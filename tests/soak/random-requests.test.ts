@@ -1,6 +1,6 @@
 /**
- * Thousands of random requests to all operations: every answer matches the description, and none is a 5xx. Under kills, whatever was
- * answered is in the audit trail, and the next start finds a site.
+ * Thousands of random requests to all operations: every answer matches the description, and none is a 5xx. Under kills, every
+ * answered change is in the audit trail, and the next start finds a working site.
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -165,7 +165,7 @@ function runningOn({ name, service }: Machine): TestService {
   return service;
 }
 
-/** Notes the receipts of answered changes; returns what should not have been answered before the kill. */
+/** Notes the receipts of answered changes; returns those answers that should not have been given before the kill. */
 async function requestsUntilKilled(service: TestService, random: Random, receipts: Map<number, string>) {
   const load = requestsUntil(service, random, receipts);
   await new Promise((resolve) => setTimeout(resolve, random.below(killWithinMs)));

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** An operator's pages by the clock: the first page of 500 points, a trend that is zoomed, a table of 4096 points that all change. */
+/** Measured times of an operator's pages: the first page of 500 points, zooming a trend, a table of 4096 points that all change. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -160,7 +160,7 @@ describe.runIf(chromiumPath !== undefined)('the site is quick', () => {
   }, 120_000);
 });
 
-/** Half of the chart is chosen, and drawn. */
+/** Selects half of the chart, and waits until it is drawn. */
 async function dragAcross(page: Page): Promise<void> {
   const box = await page.locator('.uplot .u-over').boundingBox();
   if (box === null) throw new Error('the trend is not shown');

@@ -1,6 +1,6 @@
 /**
- * [data-processing §5.4] a read that no rollup helps, over 30 days of values a second apart: the call ends at its deadline, and other requests
- * are answered beside it.
+ * [data-processing §5.4] a read that no rollup speeds up, over 30 days of values a second apart: the call ends at its deadline, and other
+ * requests are answered meanwhile.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,12 +20,12 @@ instances:
     points:
       - { id: 1, name: level, kind: measurement, unit: m, channel: derived, sign_convention: positive_up }
 `;
-/** Not a part of an hour, and too short for rollups within a cell: every row of the 30 days is read. */
+/** Not a divisor of an hour, and too short for rollups inside a cell: every row of the 30 days is read. */
 const cadenceSeconds = 127;
 const days = 30;
 const steps = Math.floor((days * 86_400) / cadenceSeconds) - 1;
 const labelsMax = 20_000;
-/** One point, read so often that no machine does it before the deadline. */
+/** One point, repeated so often that no machine reads it all before the deadline. */
 const series = Array.from({ length: 12 }, (_, index) => (index === 0 ? 'level' : `level_${index}`));
 const task = `schema: svc.data-processing-task.v1
 id: tank.level

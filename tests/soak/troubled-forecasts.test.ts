@@ -1,4 +1,4 @@
-/** [data-processing §8] loads whose level shifted, whose inputs were lost, whose newest value is wrong: coverage of the 80% band, and the warning. */
+/** [data-processing §8] loads with a level shift, lost inputs, or a wrong newest value: coverage of the 80% band, and the warning. */
 import { describe, expect, test } from 'vitest';
 import {
   judgeForecasts,
@@ -52,7 +52,7 @@ describe.each(ways)('$path every $cadenceMs ms', (way) => {
   test('one wrong value at the end changes nothing but the warning', () => {
     const found = judgeForecasts(casesOf(way).map((own) => withGlitch(own, 5 * meanLoad)));
     expect(found.warnings).toEqual(['NEWEST_CELL_DOUBTED']);
-    // Its newest value would have carried on: a little is lost without it.
+    // Its newest value would have carried on: without it the forecast is a little worse.
     expect(found.error).toBeLessThan(1.25 * quiet.error);
     expect(found.coverage).toBeGreaterThanOrEqual(0.7);
   });

@@ -1,4 +1,4 @@
-/** Long seeds of the deterministic world that once broke something. */
+/** Long seeds of the deterministic world that once failed. */
 import { expect, test } from 'vitest';
 import { runWorld } from '../../src/testing/world/world.ts';
 import { storedSeeds } from '../world/seeds.ts';

@@ -5,7 +5,7 @@ import { repositoryFiles, type SourceFile } from './sources.ts';
 const all = repositoryFiles();
 const pageOf = (path: string): string | undefined => /^docs\/contract\/(.+)\.md$/.exec(path)?.[1];
 
-/** Sections by page: the numbers that its headings begin with. */
+/** Sections by page: the numbers with which its headings begin. */
 const sections = new Map(
   all.flatMap(({ path, text }) => {
     const page = pageOf(path);
@@ -14,7 +14,7 @@ const sections = new Map(
   }),
 );
 
-/** Sections of other documents, with the document's name before them. */
+/** Sections of other documents, preceded by the document's name. */
 const elsewhere = /\b(RFC \d+|ISA-[\d.]+) §[\d.]+\d( and §[\d.]+\d)?/g;
 const citation = /\[([a-z-]+) §(\d+(?:\.\d+)*)\]/g;
 
@@ -25,7 +25,7 @@ function faults({ path, text }: SourceFile): string[] {
       .filter(([, page = '', number = '']) => sections.get(page)?.includes(number) !== true)
       .map(([text]) => `${place}: ${text} does not exist`);
     const rest = line.replaceAll(citation, '').replaceAll(elsewhere, '');
-    // A page of the contract speaks of its own sections without its name.
+    // A page of the contract cites its own sections without its name.
     if (pageOf(path) !== undefined) {
       const own = sections.get(pageOf(path) ?? '') ?? [];
       const missing = Array.from(rest.matchAll(/§(\d+(?:\.\d+)*)/g)).filter(([, number = '']) => !own.includes(number));

@@ -18,7 +18,7 @@ function program(name: string, text: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-/** Runs the script with a file of its own, and in the place of what it ends in a program that prints how it was called. */
+/** Runs the script with its own file, ending in a program that prints how it was called. */
 function run(lines: string | null, { uid = 0, env = {} }: { uid?: number; env?: NodeJS.ProcessEnv } = {}) {
   const environmentFile = join(folder, 'environment');
   const node = join(folder, 'opt/node');
@@ -99,7 +99,7 @@ test.each([
   expect(status).toBe(1);
   expect(stderr).toContain(`${join(folder, 'environment')}:${number}: `);
   expect(stderr).toContain(reason);
-  // A secret does not end up on a screen.
+  // A secret does not appear on a screen.
   expect(stderr).not.toContain('A=');
   expect(called).toEqual([]);
 });
@@ -117,7 +117,7 @@ test('who is not root runs it as they are, without the file', () => {
   expect(called).toEqual(['node', join(folder, 'opt/dist/bin/setpoint.js'), 'audit', 'verify', '--anchor', 'a b']);
   expect(seen.has('SVC_JWT_SECRET')).toBe(false);
   expect(seen.get('SVC_ACCESS_TOKEN')).toBe('token');
-  // Not ./data, which some commands would make.
+  // Not ./data, which some commands would create.
   expect(seen.get('SVC_DATA_DIR')).toBe('/var/lib/setpoint');
 });
 

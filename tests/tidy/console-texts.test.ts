@@ -1,11 +1,11 @@
-/** The console speaks several languages: all of its text is in catalogues, and every catalogue is complete. */
+/** The console speaks several languages: all of its texts are in catalogues, and every catalogue is complete. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, test } from 'vitest';
 
 /** Attributes that a person reads or hears. */
 const read = ['label', 'title', 'placeholder', 'description', 'alt', 'aria-label', 'aria-description', 'error'];
-/** Names and signs, the same in every language. */
+/** Names and symbols, the same in every language. */
 const isWord = (text: string): boolean => /\p{L}{2,}/u.test(text);
 
 /** Texts in a component instead of a catalogue. */
@@ -41,7 +41,7 @@ test('the check detects a violation', () => {
   expect(strayTexts('a.tsx', source).toSorted()).toEqual(['Hello', 'Spoken', 'there']);
 });
 
-/** Every text of a catalogue, by its place; functions by what they make of numbers and names. */
+/** Every text of a catalogue, by its place; functions by their result for numbers and names. */
 function textsOf(value: unknown, place = ''): [string, string][] {
   if (typeof value === 'string') return [[place, value]];
   if (typeof value === 'function') {
@@ -64,7 +64,7 @@ test.each(areas)('German has every text of %s', async (name) => {
   expect(untranslated.filter(([, text]) => !/^(Setpoint|\d)/.test(text))).toEqual([]);
 });
 
-/** The names in the code of a file, and the words: what a text is looked up by. */
+/** The names in the code of a file, and the keys that texts are looked up by. */
 function lookedUp(path: string, { source = readFileSync(path, 'utf8'), names = true } = {}): string[] {
   const found: string[] = [];
   new Visitor({
@@ -86,7 +86,7 @@ test('every text is used by the console, or named after a value of the service',
   for (const area of areas)
     for (const [place] of textsOf(await import(`../../console/src/strings/en/${area}`))) {
       const name = place.split('/').at(-1) ?? '';
-      // Numbers are looked up by numbers; the heads of this table are taken as a whole.
+      // Looked up by number; the entries of this table count as used together.
       const isFound = names.has(name) || /^\d+$/.test(name) || place.includes('/scan/registers/');
       if (!isFound) unused.push(`${area}: ${place}`);
     }

@@ -1,4 +1,4 @@
-/** No route reaches an application contract [platform §6]. That no import does is the import order's. */
+/** No route reaches an application contract [platform §6]. The import order ensures that no import does. */
 import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Capability } from '../../src/api/capability.ts';
@@ -6,7 +6,7 @@ import type { ApplicationContract } from '../../src/platform/application-contrac
 import { healthCapability } from '../../src/platform/health.ts';
 import { productFiles, repositoryFiles } from './sources.ts';
 
-/** Everything that the modules export, and what their exported objects hold. */
+/** Everything that the modules export, and the members of exported objects. */
 async function exportedBy(paths: readonly string[]): Promise<object[]> {
   const modules = await Promise.all(paths.map((path) => import(`../../${path}`) as Promise<object>));
   const values = modules.flatMap((module): unknown[] => Object.values(module));

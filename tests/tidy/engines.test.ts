@@ -1,9 +1,9 @@
-/** Storage is tested on both database engines (STYLE.md, "Tests"): the suites for one only, and why. */
+/** Storage is tested on both database engines (STYLE.md, "Tests"): the exceptions, and why. */
 import { expect, test } from 'vitest';
 import { opensStorage } from '../setup/suites.ts';
 import { repositoryFiles } from './sources.ts';
 
-/** A path, or the beginning of several, and why the other engine has no part in it. */
+/** A path, or the common beginning of several, and why the other engine has no part in it. */
 const oneEngine: Readonly<Record<string, string>> = {
   'src/historian/embedded-historian.test.ts': 'files that are moved, cut off or locked',
   'src/historian/store/sample-blocks.test.ts': 'blocks, which only files have',

@@ -8,7 +8,7 @@ const sharedMax = 3;
 
 interface Measured {
   readonly place: string;
-  /** Without the functions inside: each of those counts for itself. */
+  /** Without the functions inside: each of those is counted by itself. */
   readonly ownLines: number;
   /** Variables of the function that functions inside it assign. */
   readonly shared: readonly string[];
@@ -30,7 +30,7 @@ const isNode = (value: unknown): value is Node =>
 const isFunction = (node: Node): boolean =>
   /^(Function(Declaration|Expression)|ArrowFunctionExpression)$/.test(node.type);
 
-/** An assignment of `name` inside `open`: whose variable it is, if a function around has it. */
+/** An assignment of `name` inside `open`: whose variable it is, if an enclosing function has it. */
 function assigned(name: unknown, open: Open | null): void {
   if (typeof name !== 'string' || open === null || open.variables.has(name)) return;
   for (let owner = open.outer; owner !== null; owner = owner.outer)

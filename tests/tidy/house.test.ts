@@ -1,4 +1,4 @@
-/** The rules of STYLE.md that a machine can hold. */
+/** The rules of STYLE.md that can be checked by machine. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

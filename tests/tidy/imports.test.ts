@@ -1,4 +1,4 @@
-/** The import order of ARCHITECTURE.md, held by a test that also checks that the modules were read at all. */
+/** The import order of ARCHITECTURE.md, enforced by a test that also checks that the modules were read at all. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ function cruise(): Cruise {
   try {
     return JSON.parse(execFileSync('node', args, { encoding: 'utf8', maxBuffer: 1e8 })) as Cruise;
   } catch (error) {
-    // The tool exits with the number of violations; its report is on standard output all the same.
+    // The tool exits with the number of violations; its report is on standard output either way.
     if (error instanceof Error && 'stdout' in error && typeof error.stdout === 'string')
       return JSON.parse(error.stdout) as Cruise;
     throw error;

@@ -1,4 +1,4 @@
-/** The cost of a new kind: a dummy of each sort is added to a copy of the sources, which then knows it everywhere. */
+/** The cost of a new kind: a dummy of each sort is added to a copy of the sources, and must then be known everywhere. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ class Change {
   }
 }
 
-/** The answer of the copied sources, by a program that imports them. */
+/** The answer of the copied sources, from a program that imports them. */
 function ask(program: string): unknown {
   const file = join(copy, 'ask.ts');
   writeFileSync(file, program);
@@ -330,6 +330,6 @@ test('nothing but a registry names all kinds', () => {
     .filter(({ path }) => /^(src|console\/src)\/.*\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
     .filter(({ text }) => /'calculation'/.test(text) && /'period-delta'/.test(text))
     .map(({ path }) => path);
-  // Each names what the second dialect's types become in the first.
+  // Each names the type of the first dialect that a type of the second becomes.
   expect(lists).toEqual(['console/src/editor/node-kinds.ts', 'src/rules/custom-dialect.ts']);
 });

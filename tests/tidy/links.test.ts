@@ -1,4 +1,4 @@
-/** Every relative link of every document leads to a file, and to a heading of it where it names one. */
+/** Every relative link of every document leads to a file, and to one of its headings where it names one. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Container, compose file and units name what is there, and give no more rights than they must. */
+/** Container, compose file and units name files that exist, and grant no more rights than necessary. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const units = readdirSync(join(root, 'ops/systemd')).filter((name) => name.endsW
 /** It starts containers, which are confined themselves. */
 const composeUnit = 'setpoint-compose.service';
 
-/** The guide that a unit names is there. */
+/** The guide that a unit names exists. */
 function expectDocumented(unit: string): void {
   const [, documentation = ''] = /^Documentation=file:\/\/\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
   expect(documentation).toMatch(/\.md$/);
@@ -71,7 +71,7 @@ describe('packaging', () => {
           { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
         ]);
       expect(service.ports?.filter((port) => !port.startsWith('127.0.0.1:')) ?? []).toEqual([]);
-      // An engine makes a missing folder as root, and the service starts again and again on an empty one.
+      // An engine creates a missing folder as root, and the service would restart again and again on an empty one.
       for (const volume of service.volumes ?? [])
         if (typeof volume === 'string') expect(volume).not.toMatch(/^\.\/config/);
         else expect([volume.source, volume.bind]).toEqual([volume.source, { create_host_path: false }]);
@@ -81,7 +81,7 @@ describe('packaging', () => {
   test('[processor §6.3] the forecaster stays on the loopback of a service that is started again', () => {
     const services = servicesOf('compose.yaml');
     expect(Object.keys(services)).toEqual(['network', 'setpoint', 'forecaster', 'broker']);
-    // `local` means loopback. A network that belonged to one of the two would leave the other behind when its owner is started again.
+    // `local` means loopback. A network owned by one of the two would leave the other behind when its owner restarts.
     for (const name of ['setpoint', 'forecaster']) expect(services[name]?.network_mode).toBe('service:network');
     expect(services['network']?.ports).toEqual(['127.0.0.1:8080:8080']);
     expect(services['forecaster']?.volumes).toMatchObject([{ source: './config/processing/tasks', target: '/tasks' }]);
@@ -97,7 +97,7 @@ describe('packaging', () => {
     const proxy = read('ops/compose/haproxy.cfg');
     expect(Array.from(proxy.matchAll(/^ +server (\S+) \1:8080$/gm), ([, name]) => name)).toEqual(replicas);
     expect(proxy).toMatch(/^ +default-server .*\bcheck\b.* resolvers engine /m);
-    // The server that makes the database listens on its socket only, and says that it is ready.
+    // The server that creates the database listens on its socket only, and reports ready.
     expect(services['postgres']?.healthcheck?.test).toEqual(['CMD', 'pg_isready', '-h', '127.0.0.1', '-U', 'setpoint']);
   });
 
@@ -109,7 +109,7 @@ describe('packaging', () => {
       'PrivateTmp=yes',
       'CapabilityBoundingSet=',
       'Restart=always',
-      // Without it systemd gives up on what ended five times within ten seconds.
+      // Without it systemd gives up on a unit that ended five times within ten seconds.
       'StartLimitIntervalSec=0',
     ])
       expect(unit.split('\n')).toContain(line);
@@ -130,7 +130,7 @@ describe('packaging', () => {
       'WantedBy=multi-user.target',
     ])
       expect(unit.split('\n')).toContain(line);
-    // Compose takes the file of this name in the folder that it is started in.
+    // Compose reads the file of this name in the folder where it is started.
     const [, folder = ''] = /^WorkingDirectory=\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
     expect(existsSync(join(root, folder, 'compose.yaml'))).toBe(true);
     expectDocumented(unit);

@@ -1,4 +1,4 @@
-/** [rules §2.3] What one click puts right: the problem is gone, and nothing else is wrong that was not before. */
+/** [rules §2.3] What one click fixes: the problem is gone, and no new one has appeared. */
 import { describe, expect, test } from 'vitest';
 import { catalogueSite } from './catalogue-fixture.ts';
 import { addNode, setBranches, setConfig } from './edit-flow.ts';
@@ -35,7 +35,7 @@ function problemsOf(flow: FlowDocument): readonly Problem[] {
   return checkContent(content, catalogue).problems;
 }
 
-/** Puts the only problem of the flow right; the label of the button, and the flow after it. */
+/** Fixes the only problem of the flow; returns the button's label and the flow afterwards. */
 function fixed(flow: FlowDocument, code: string): { readonly label: string; readonly flow: FlowDocument } {
   const problems = problemsOf(flow);
   expect(problems.map((problem) => problem.code)).toEqual([code]);
@@ -104,7 +104,7 @@ describe('one click', () => {
     const endless = { ...wireless, nodes: wireless.nodes.filter(({ id }) => id !== 'end') };
     const [problem] = problemsOf(endless);
     const fix = problem === undefined ? null : fixOf(problem, endless);
-    // The end comes without wires: where it follows is for the person to say.
+    // The end is added without wires: what leads to it is for the person to decide.
     expect(problemsOf(fix?.apply(endless) ?? endless).map(({ code }) => code)).toEqual(['unreachable-node']);
   });
 

@@ -17,7 +17,7 @@ test('nodes that all lie in one place are laid out along their wires', () => {
   const [a = [], b = [], c = [], d = []] = places;
   expect([a, b, d].map(([x]) => x)).toEqual([0, 280, 560]);
   expect(b[0]).toBe(c[0]);
-  // Nothing else of a node changes.
+  // Nothing else in a node changes.
   const rest = ({ id, type, data }: { readonly id: string; readonly type: string; readonly data?: unknown }) => [
     id,
     type,

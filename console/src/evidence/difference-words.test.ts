@@ -23,7 +23,7 @@ test('only the writes that differ are listed, with the names of their points', (
   expect(between([same, before], [same, after])).toEqual(['writes', `${name} = -61.2`, `${name} = -61.4`]);
   expect(between([same], [same, after])).toEqual(['writes', 'nothing', `${name} = -61.4`]);
   expect(between([write(4, 5, false)], [write(4, 5)])).toEqual(['writes', `${name} = 5 (not taken)`, `${name} = 5`]);
-  // A point that the site has no longer.
+  // A point that the site no longer has.
   expect(between([write(9, null)], [])).toEqual(['writes', '9:action:1 = –', 'nothing']);
 });
 

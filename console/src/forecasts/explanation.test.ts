@@ -1,4 +1,4 @@
-/** An explanation is the text of a stranger: what does not fit is left out, whatever it is. */
+/** An explanation is untrusted text: whatever does not match its shape is left out. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { explanationOf } from './explanation.ts';

@@ -9,7 +9,7 @@ test('the text of the field is read back as the same second, in any time zone', 
     fc.property(second, (at) => {
       const shown = localTimeOf(at.toISOString());
       const ms = Math.floor(at.getTime() / 1000) * 1000;
-      // In the hour that an autumn night has twice, the field cannot tell the two apart.
+      // In the hour that an autumn night has twice, the field cannot distinguish the two.
       expect([0, 3_600_000]).toContain(Math.abs((msOfLocal(shown) ?? Number.NaN) - ms));
       expect(localTimeOf(utcOf(shown) ?? '')).toBe(shown);
     }),

@@ -5,7 +5,7 @@ import { isWithin, stepped, typedNumber, writtenNumber } from './number-text.ts'
 test.each([false, true])('every number that is written is read as itself; decimal comma: %s', (decimalComma) => {
   const number = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
-    // Three digits behind the point, as groups of thousands have them.
+    // Three digits after the point, as in groups of thousands.
     fc.integer({ min: -10_000_000, max: 10_000_000 }).map((thousandths) => thousandths / 1000),
   );
   fc.assert(

@@ -1,10 +1,10 @@
-/** Gaps of a trend: an outage breaks the line, a value that stays the same does not. */
+/** Gaps of a trend: an outage breaks the line, a constant value does not. */
 import { describe, expect, test } from 'vitest';
 import { gapsAfter, lonely } from './trend-gaps.ts';
 
 type Part = readonly [seconds: number, observations: number];
 
-/** Buckets one after another: seconds to the next one, and observations. */
+/** Consecutive buckets: seconds to the next one, and observations. */
 function trend(...parts: readonly Part[]) {
   let unix = 0;
   return parts.map(([seconds, observations]) => {
@@ -14,7 +14,7 @@ function trend(...parts: readonly Part[]) {
   });
 }
 const times = (count: number, ...part: Part): Part[] => Array.from({ length: count }, () => part);
-/** Positions behind which the line breaks. */
+/** Positions after which the line breaks. */
 const broken = (...parts: readonly Part[]): number[] =>
   gapsAfter(trend(...parts)).flatMap((gap, at) => (gap === null ? [] : [at]));
 

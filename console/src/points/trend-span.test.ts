@@ -1,11 +1,11 @@
-/** Spans that trends are asked for. */
+/** Time spans for which trends are requested. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { wholeBuckets } from './trend-span.ts';
 
 test('a day in 720 buckets is of two minutes each, a span within a minute of seconds', () => {
   expect(wholeBuckets({ from: 30, to: 86_430 }, 720)).toEqual({ from: 120, to: 86_520, buckets: 720 });
-  // The longest window that the service takes is not made longer.
+  // The longest window that the service accepts is not extended.
   const year = wholeBuckets({ from: 1_700_000_001 - 34_560_000, to: 1_700_000_001 }, 720);
   expect([year.to - year.from, year.buckets]).toEqual([34_560_000, 720]);
   expect(wholeBuckets({ from: 7, to: 40 }, 720)).toEqual({ from: 7, to: 40, buckets: 33 });

@@ -1,4 +1,4 @@
-/** The list of rules: what is shown of it, and in what order. */
+/** The list of rules: which are shown, and in what order. */
 import { expect, test } from 'vitest';
 import type { ListedRule } from '../server/queries.ts';
 import { shownRules } from './rule-order.ts';

@@ -1,4 +1,4 @@
-/** Which actuators the first page shows. */
+/** The actuators on the first page. */
 import { describe, expect, it } from 'vitest';
 import { unusualFirst } from './actuators.ts';
 

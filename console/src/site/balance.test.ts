@@ -1,4 +1,4 @@
-/** The power balance, from what points say of themselves. */
+/** The power balance, from the kinds of the points. */
 import { expect, test } from 'vitest';
 import type { PointEntry } from '../points/point-queries.ts';
 import { directionOf, feedersOf, restOf } from './balance.ts';
@@ -64,9 +64,9 @@ test('the rest is unmetered; unknown if a value is missing', () => {
   expect(rest(grid, pv, battery, load)).toBe(0);
   expect(rest(grid, pv, battery, { ...load, value: 35 })).toBe(5);
   expect(rest({ ...grid, value: 0.02, unit: 'MW' }, pv, battery, { ...load, value: 35 })).toBeCloseTo(0.005, 12);
-  // Meters that agree to a tenth of a percent of all flows agree.
+  // Meters that agree to a tenth of a percent of all flows are taken as equal.
   expect(rest(grid, pv, battery, { ...load, value: 39.9 })).toBe(0);
-  // However many feeders there are: each counts, also beyond those that are drawn.
+  // However many feeders there are: each counts, also those that are not drawn.
   const many = Array.from({ length: 20 }, (_, at) => power(`load ${'x'.repeat(at)}`, 1, 'positive_consumption'));
   expect(rest(grid, ...many)).toBe(0);
   expect(rest(pv, battery, load)).toBeNull();

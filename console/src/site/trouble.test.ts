@@ -24,7 +24,7 @@ test('a point that is not good is listed, unless it waits for its first write', 
   const refused = point('meter', 'missing', true, 'action');
   const all = [unread, unwritten, uncommanded, bad, failed, good, refused];
   expect(troubledPoints(all, channels)).toEqual([unread, bad, failed, refused]);
-  // Which channel is virtual is not known yet.
+  // Which channels are virtual is not known yet.
   expect(troubledPoints(all, undefined)).toEqual([bad, failed, refused]);
 });
 
@@ -43,7 +43,7 @@ test('an error of a good point is over after ten minutes', () => {
   const bad = { ...over, quality: 'bad' as const };
   const unread = { ...failed, observed_at: null };
   expect(troubledPoints([bad, unread], channels)).toEqual([bad, unread]);
-  // A point that cannot be read has its next command.
+  // A point that cannot be read is judged by its next command.
   const command = (result: 'written' | 'failed') => ({ ...written, result, at: '2026-01-01T00:10:00.000Z' });
   const again = { ...unread, last_command: command('failed') };
   expect(troubledPoints([{ ...unread, last_command: command('written') }, again], channels)).toEqual([again]);

@@ -1,4 +1,4 @@
-/** The hashed text of an event is RFC 8785, whatever its members hold [audit §6]. */
+/** The hashed text of an event is RFC 8785, whatever its members are [audit §6]. */
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** On a real PostgreSQL [audit §7]: an index of the audit events that lacks one of them, or is gone, is named. */
+/** On a real PostgreSQL [audit §7]: an index of the audit events that lacks one of them, or is missing, is named. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectPostgres } from '../../storage/postgres.ts';
 import { hideFromIndex } from '../../testing/audit-forgery.ts';

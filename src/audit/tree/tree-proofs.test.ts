@@ -1,4 +1,4 @@
-/** Roots and proofs of the audit tree [audit §9] against RFC 6962 as its text defines them, written here once more. */
+/** Roots and proofs of the audit tree [audit §9] against RFC 6962, implemented here a second time from its text. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

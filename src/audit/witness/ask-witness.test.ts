@@ -1,4 +1,4 @@
-/** One request to a witness [audit §9.6], and everything that may come back. */
+/** One request to a witness [audit §9.6], and every answer that it may give. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

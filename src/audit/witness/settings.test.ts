@@ -1,4 +1,4 @@
-/** Witnesses and names in service.yaml [audit §9.6]: each fault is one line that says where it is. */
+/** Witnesses and names in service.yaml [audit §9.6]: each fault is one line with its place. */
 import { generateKeyPairSync } from 'node:crypto';
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';

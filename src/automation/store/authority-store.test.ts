@@ -68,9 +68,9 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     await expect(authority.put(grant('b'), [])).rejects.toThrow(unanswered);
     await expect(authority.put(grant('b'), ['a'])).rejects.toThrow(unanswered);
     await expect(authority.remove(['a'])).rejects.toThrow(unanswered);
-    // Refused, so nothing of it holds after the next start.
+    // It was refused, so none of it is there after the next start.
     expect((await readAuthority(database)).grants).toEqual([grant('a')]);
-    // What the writer's own handle does: nothing to say on either engine.
+    // What the writer's own handle does: neither engine reports anything.
     expect(() => database.sync()).not.toThrow();
   });
 

@@ -24,7 +24,7 @@ const row = (id: number, characters = 0): RuleRow => ({
 
 const charactersOf = ({ nodes_json }: RuleRow): number => nodes_json.length;
 
-/** A database of rows, what is asked of it, and what its version is. */
+/** A database of rows, the queries it got, and its version. */
 function database(rows: Map<number, RuleRow>) {
   const asked: number[] = [];
   const state = { version: 1 as number | null };
@@ -66,7 +66,7 @@ test('without change detection nothing is cached', async () => {
 test('a row that changes while it is read is read again', async () => {
   const state = { version: 1 };
   const kept = new KeptReads<number, RuleRow>(() => state.version, charactersOf);
-  // The old row is read, and the change is committed before the answer is there.
+  // The old row is read, and the change is committed before the answer arrives.
   const old = kept.get(1, async () => {
     const found = row(1);
     state.version = 2;
@@ -74,7 +74,7 @@ test('a row that changes while it is read is read again', async () => {
   });
   expect(await old).toMatchObject({ revision: 1 });
   expect(await kept.get(1, async () => ({ ...row(1), revision: 2 }))).toMatchObject({ revision: 2 });
-  // A slow read of before the change must not stand for what is now.
+  // A slow read from before the change must not be served as the current row.
   expect(await kept.get(1, () => Promise.reject(new Error('asked again')))).toMatchObject({ revision: 2 });
 });
 

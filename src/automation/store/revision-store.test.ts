@@ -103,7 +103,7 @@ describe.each(engines)('revisions of rules on %s', (engine) => {
       reason: 'peak shaving',
       restored_from: null,
     });
-    // A deletion keeps the rule as it was last; whether a rule is enabled is not in its digest.
+    // A deletion keeps the rule's last state; whether a rule is enabled is not part of its digest.
     expect((await reader.get(id))?.row).toEqual({ ...removed, revision: 4 });
     expect(new Set(page.slice(0, 3).map(({ digest }) => digest)).size).toBe(1);
     expect((await reader.get(id, 1))?.row.flow_json).toBeNull();

@@ -74,7 +74,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('[rules §2.6] a page is found in the index at its cursor, however old: no walk and no sorting', async () => {
-    // The planner would read a table this small from one end to the other.
+    // For a table this small the planner would choose a full scan.
     const scans =
       engine === 'postgres' ? [sql`SET LOCAL enable_seqscan = off`, sql`SET LOCAL enable_bitmapscan = off`] : [];
     const plan = await database.query.transaction().execute(async (transaction) => {
@@ -132,7 +132,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
           await database.query.deleteFrom('execution_block').execute();
           const store = createRunStore(database);
           const reader = createRunReader(database);
-          // A run is of one kind, however often it comes.
+          // A run is counted once for its kind, however often it is stored.
           const kinds = new Map<number, boolean>();
           for (const batch of batches) {
             for (const number of batch.numbers) kinds.set(number, kinds.get(number) ?? batch.unchanged);
@@ -168,7 +168,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('runs and states are one transaction: a run that cannot be stored takes the states with it', async () => {
     const store = createRunStore(database);
     await append(store, [row(1, 1)], [{ rule_id: 1, state: 'a' }], []);
-    // No engine takes a rule's number that is not whole.
+    // No engine accepts a rule id that is not a whole number.
     await expect(append(store, [row(1.5, 2)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'a' }]);
     await append(

@@ -26,7 +26,7 @@ describe.each(engines)('the acts of a command on %s', (engine) => {
     begin = recordedActs(trail.database, createAuditLog({ ...trail, clock, scope: testScope }), clock);
   });
   afterEach(() => trail.close());
-  /** What a service does at its start. */
+  /** What a service does when it starts. */
   const start = () => closeOpenRecords({ ...trail, clock, scope: testScope });
   const outcomes = async () =>
     (await trail.rows('SELECT resource_id, outcome FROM audit_event ORDER BY sequence')).map((row) =>

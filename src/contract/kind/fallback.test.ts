@@ -1,4 +1,4 @@
-/** [data-processing §6.3]: the three strategies against plain restatements of their sentences, on random histories. */
+/** [data-processing §6.3]: the three strategies against direct implementations of their sentences, on random histories. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NormalisedFrame } from '../../api/processing.ts';
@@ -66,7 +66,7 @@ describe('fallback strategies', () => {
           steps,
         );
         const expected: (number | null | undefined)[] = [];
-        // Beyond one season the forecast itself is one season before.
+        // A forecast longer than one season repeats its own first season.
         for (let step = 1; step <= steps; step++)
           expected.push(step <= season ? at(values, step - season) : expected[step - 1 - season]);
         if (expected.some((value) => value === null || value === undefined)) return forecast === null;
@@ -78,7 +78,7 @@ describe('fallback strategies', () => {
   test('historical-average is the mean of the same label over the declared weeks, of the existing values', () => {
     fc.assert(
       fc.property(history, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 6 }), (values, season, weeks) => {
-        // Within one season of as_of every label has its weeks behind it.
+        // Within one season of as_of the needed weeks of history precede every label.
         const forecast = fallbackForecast(
           policy({ strategy: 'historical-average', season_seconds: season * cadenceSeconds, weeks }),
           frameOf(values),
@@ -112,7 +112,7 @@ describe('fallback strategies', () => {
 
 describe('[data-processing §6.3] seasons follow the local day of the task', () => {
   const zone = 'Europe/Amsterdam';
-  /** Hourly labels up to `lastMs`, each worth its own number; the label that a step was copied from. */
+  /** Hourly labels up to `lastMs`, each with a value of its own; returns the label that each step was copied from. */
   const copiedFrom = (lastIso: string, changes: Partial<FallbackPolicy>, steps: number): string[] => {
     const lastMs = Date.parse(lastIso);
     const count = 24 * 15;

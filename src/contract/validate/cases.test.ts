@@ -1,4 +1,4 @@
-/** The contract's cases: R against the receiver of requests, F against the judge of results, and the known digests. */
+/** The contract's cases: R against the validation of requests, F against that of results, and the known digests. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';

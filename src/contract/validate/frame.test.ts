@@ -1,4 +1,4 @@
-/** Refusals of a frame's receiver, line by line of [data-processing §3]; every patched request carries the digest of its content. */
+/** Refusals of a frame by its receiver, line by line of [data-processing §3]; every patched request has the digest of its content. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';

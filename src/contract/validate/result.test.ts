@@ -1,4 +1,4 @@
-/** Every line of [data-processing §6.2] and of a result's times and identity, on the case's result. */
+/** Every line of [data-processing §6.2], and of a result's times and identity, on the result of the cases. */
 import { describe, expect, test } from 'vitest';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { caseNowMs, loadFixtureRoute, loadQuestion, loadResult, loadTask } from '../../testing/load-fixture.ts';
@@ -15,7 +15,7 @@ function verdict(operations: readonly PatchOperation[], changes: Partial<ResultQ
   return judged.outcome === 'accepted' ? 'accepted' : `${judged.rejection.check} ${judged.rejection.path}`;
 }
 
-/** The same question under a task and options that ask for quantiles. */
+/** The same check with a task and options that ask for quantiles. */
 function asking(quantiles: number[], output: Partial<TaskDeclaration['output']> = {}): Partial<ResultQuestion> {
   const { request } = loadQuestion();
   return {
@@ -295,7 +295,7 @@ describe('[data-processing §6.3] Fallback rules', () => {
 
   test('[data-processing §6.3] 5 a fallback of zeros needs a task whose baseline is zero; a produced result does not', () => {
     expect(verdict(fallback([0, 0]))).toBe('zero_series /output/points');
-    // Its values are judged next: the frame's last one is 840.
+    // Its values are checked next: the frame's last one is 840.
     expect(verdict(fallback([0, 0]), under({ zero_is_baseline: true }))).toBe('fallback_values /output/points/0/value');
     expect(verdict([0, 1].map((index) => replace(`/output/points/${index}/value`, 0)))).toBe('accepted');
   });

@@ -1,4 +1,4 @@
-/** [processor §6.4] of the contract: what a route's `bearer_token_env` leads to, before anything is sent. */
+/** [processor §6.4] The token that a route's `bearer_token_env` names, checked before anything is sent. */
 import { describe, expect, test } from 'vitest';
 import { readBearer } from './bearer.ts';
 

@@ -391,7 +391,7 @@ function* pointers(value: unknown, path: string): Generator<string> {
   for (const [name, member] of Object.entries(value)) yield* pointers(member, `${path}/${name}`);
 }
 
-/** The texts of a frame of the right shape that stand for times. */
+/** The values of a valid frame that are times. */
 function timesOf(value: unknown): string[] {
   const found: string[] = [];
   JSON.stringify(value, (name, member: unknown) => {

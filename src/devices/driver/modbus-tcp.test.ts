@@ -142,7 +142,7 @@ describe('[points §3.1] modbus-tcp', () => {
 
   test('one request is in flight at any time, commands and polls together', async () => {
     device.delay(5);
-    // A slot that is still taken refuses; the last accepted command is the one that must arrive.
+    // A slot that is still occupied refuses; the last accepted command is the one that must arrive.
     let accepted = 0;
     for (let round = 1; round <= 10; round++) {
       if (devices.command(3, round) === 'accepted') accepted = round;

@@ -1,4 +1,4 @@
-/** Modbus RTU over TCP [points §3.1]: known bytes, cut and doubled streams, and any bytes at all. */
+/** Modbus RTU over TCP [points §3.1]: known bytes, cut and duplicated streams, and random bytes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { framings } from './framing.ts';

@@ -1,4 +1,4 @@
-/** A gateway with many units, and everything that a device can do wrong [points §3.1]; against real TCP on loopback. */
+/** A gateway with many units, and every kind of faulty device [points §3.1]; against real TCP on loopback. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type FaultDevice, type Manner, startFaultDevice } from '../../testing/fault-device.ts';
@@ -74,7 +74,7 @@ describe('[points §3.1] a gateway with ten units', () => {
       index === 2 ? message : [],
     );
     expect(reasons).toEqual([expect.stringMatching(/unit 3 does not answer|exception|not Modbus/)]);
-    // It comes back when it does.
+    // It comes back when the unit does.
     for (const unit of [3, 6, 9]) running.device.manner(unit, { kind: 'well' });
     await expect.poll(() => running.devices.value(2)).toBe(30);
   });
@@ -170,7 +170,7 @@ describe('[points §3.1] values', () => {
     expect((await running.devices.layer.errors()).map(({ index, message }) => [index, message])).toEqual([
       [6, 'scale register 23 was not read, or is outside -10..10'],
     ]);
-    // The device changes its scale: the value follows in the same poll. And it says that it has none.
+    // The device changes its scale: the value follows in the same poll. Then the device reports that it has none.
     running.device.bank(1).set('holding', 22, 1);
     await expect.poll(() => running.devices.value(5)).toBe(1230);
     running.device.bank(1).set('holding', 20, 0x8000);

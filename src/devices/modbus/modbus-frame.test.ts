@@ -1,4 +1,4 @@
-/** Modbus TCP frames: known bytes, every request and answer, and any bytes at all. */
+/** Modbus TCP frames: known bytes, every request and answer, and random bytes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { answerTo, bitAt, exceptionName, frameOf, type ModbusRequest, pduOf, takeFrames } from './modbus-frame.ts';

@@ -108,7 +108,7 @@ describe('[points §3.1] groups, and learning from refusals', () => {
     if (group === undefined || more.length > 0) throw new Error('expected one group');
     return group;
   };
-  /** One cycle against a device that refuses requests which touch one of `lacking`. */
+  /** One cycle against a device that refuses requests for any of the `lacking` registers. */
   const cycle = (group: ReturnType<typeof only>, lacking: readonly number[]): string[] => {
     const asked: string[] = [];
     const due = group.begin();

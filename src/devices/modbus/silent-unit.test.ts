@@ -1,4 +1,4 @@
-/** The cost of silent units to the others behind the same gateway [points §3.1]: on simulated time, so that the rate is exact. */
+/** The cost of silent units to the others behind the same gateway [points §3.1]: in simulated time, so that the rate is exact. */
 import { expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
 import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
@@ -24,10 +24,10 @@ const place = (unit: number): RegisterPlace => ({
 });
 
 const stepMs = 5;
-/** More than the promises that hang on one answer. */
+/** More microtasks than one answer sets off. */
 const turnsPerStep = 12;
 
-/** Lets time pass in steps, and after each what awaits it. */
+/** Advances the clock in steps, and after each lets what waits for it run. */
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     clock.advance(stepMs);
@@ -35,7 +35,7 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   }
 }
 
-/** Requests that units which are not dead answered in ten minutes, the first one left out; `asked` counts those to the dead. */
+/** Requests that live units answered in ten minutes, without the first one; `asked` counts those to dead units. */
 async function answered(
   dead: ReadonlySet<number>,
   all: readonly number[] = units,
@@ -109,7 +109,7 @@ const threeDead = new Set([3, 6, 9]);
 
 test('[points §3.1] three of ten units are dead: the others keep their rate within 10 %', async () => {
   expect(await answered(new Set())).toEqual({ answered: 10 * 600, askedInVain: 0 });
-  // Not one poll of theirs is lost.
+  // Not one of their polls is lost.
   expect((await answered(threeDead)).answered).toBe(7 * 600);
 });
 

@@ -1,4 +1,4 @@
-/** Units behind one connection that say nothing [points §3.1]. */
+/** Silent units behind one connection [points §3.1]. */
 import { describe, expect, test } from 'vitest';
 import { createUnits } from './units.ts';
 

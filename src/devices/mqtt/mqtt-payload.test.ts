@@ -1,4 +1,4 @@
-/** Numbers in MQTT payloads: strict in, exact out [points §3.2]. */
+/** Numbers in MQTT payloads: strict on input, exact on output [points §3.2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from './mqtt-payload.ts';

@@ -7,7 +7,7 @@ import { readSeries, seriesValueAt } from './series.ts';
 const hourMs = 3_600_000;
 const weekMs = 168 * hourMs;
 const zone = 'Europe/Amsterdam';
-/** Hourly samples from `from` on whose value is the number of the sample. */
+/** Hourly samples starting at `from`, each with its number as its value. */
 function hourly(from: string, count: number, value: (index: number) => number = (index) => index): string {
   const startMs = Date.parse(from);
   const lines = Array.from(
@@ -37,7 +37,7 @@ describe('[points §3.3] series of the simulated driver', () => {
   });
 
   test('weekday and hour of day are right in any year, in local time on both sides of a clock change', () => {
-    // The value says the local hour of the week at its time.
+    // The value is the local hour of the week at its time.
     const startMs = Date.parse('2018-01-07T23:00:00Z');
     const ofWeek = (wallMs: number) => {
       const local = localMs(wallMs, zone);
@@ -48,7 +48,7 @@ describe('[points §3.3] series of the simulated driver', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 400_000 }), (hours) => {
         const wallMs = Date.parse('2020-01-01T00:00:00Z') + hours * hourMs;
-        // A local hour that the clocks skip or repeat has no sample of its own; its neighbours stand for it.
+        // A local hour that the clocks skip or repeat has no sample of its own; its neighbours replace it.
         const value = seriesValueAt(series, wallMs, zone);
         expect(Math.abs(value - ofWeek(wallMs))).toBeLessThan(1e-6);
       }),

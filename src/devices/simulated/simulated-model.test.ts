@@ -1,4 +1,4 @@
-/** The simulated plant: energy is conserved, ratings hold, commands do what they say [points §3.3]. */
+/** The simulated plant: energy is conserved, ratings hold, commands take effect [points §3.3]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commandPlant, initialPlant, type PlantSettings, type PlantState, stepPlant } from './simulated-model.ts';
@@ -85,7 +85,7 @@ describe('[points §3.3] the simulated plant', () => {
           expect(state.socKwh).toBeLessThanOrEqual(100);
           const balance = signals.grid_kw + signals.pv_kw + signals.battery_kw + signals.genset_kw - signals.load_kw;
           expect(Math.abs(balance)).toBeLessThan(1e-9);
-          // Energy at the terminals never exceeds what left the store, and never falls short of what entered it.
+          // Energy at the terminals never exceeds what left the store, and is never less than what entered it.
           const terminalKwh = (signals.battery_kw * seconds) / 3600;
           expect(terminalKwh).toBeLessThanOrEqual(before.socKwh - state.socKwh + 1e-9);
         }

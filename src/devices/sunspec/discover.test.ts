@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AskUnit } from '../modbus/modbus-client.ts';
 import { discoverModels, modelsMaximum } from './discover.ts';
 
-/** A device that answers these pairs of registers, and refuses all others. */
+/** A device that has the registers in these ranges, and refuses all others. */
 function device(pairs: ReadonlyMap<number, readonly [number, number]>): AskUnit {
   return async (_unit, { start }) => {
     const pair = pairs.get(start);
@@ -16,7 +16,7 @@ function device(pairs: ReadonlyMap<number, readonly [number, number]>): AskUnit 
 }
 
 const marker: readonly [number, number] = [0x5375, 0x6e53];
-/** So many models without registers, then the end mark. */
+/** This many models without registers, then the end marker. */
 const listing = (models: number) =>
   device(
     new Map<number, readonly [number, number]>([

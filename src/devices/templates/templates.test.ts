@@ -10,7 +10,7 @@ import { modules } from '../../testing/sunspec-definition.ts';
 import { selfTestFaults } from './self-test.ts';
 import { readDeviceTemplates } from './template-files.ts';
 
-/** For points that never say what they should. */
+/** For points that never get their expected value. */
 const briefMs = 500;
 const templates = readDeviceTemplates('.');
 const names = [...templates.values()].map(({ name }) => name);

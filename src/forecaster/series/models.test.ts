@@ -1,4 +1,4 @@
-/** The models of a single series on series whose future is known. */
+/** The models of a single series, on series whose future is known. */
 import { describe, expect, test } from 'vitest';
 import { SeededStream } from '../../base/seeded.ts';
 import { autoregress } from './autoregression.ts';

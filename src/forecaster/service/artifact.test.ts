@@ -1,4 +1,4 @@
-/** [processor §3]: a digest that follows the code and nothing else, and selectors that pin. */
+/** [processor §3]: a digest that depends on the code and nothing else, and selectors that pin. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** [processor §7]: a fit is found again exactly when what it was made from is the same, and memory stays bounded. */
+/** [processor §7]: a cached fit is used exactly when its inputs are the same, and memory stays bounded. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fittingPart } from '../outlook.ts';

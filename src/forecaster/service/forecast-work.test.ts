@@ -1,4 +1,4 @@
-/** From an accepted request to findings: what goes to the models, what comes back, and what is said about it. */
+/** From an accepted request to findings: the models' input, their output, and the findings on it. */
 import { expect, test } from 'vitest';
 import type { NormalisedFrame, Series } from '../../api/processing.ts';
 import { silentLog } from '../../base/log.ts';
@@ -184,7 +184,7 @@ test('a covariate that leaves its history, is empty, or was filled in, is said',
     (frame) => frame,
   );
   const without = readFrame(accepted(task(), empty));
-  // Kept, so that the models find it lost.
+  // Kept in the sample, so that the models find the input lost.
   expect([without.sample.covariates.length, without.warnings]).toEqual([3, ['COVARIATE_CELLS_MISSING']]);
   const filled = readFrame(
     accepted(task(), (frame) => ({ ...frame, quality: { ...frame.quality, substituted_samples: 1 } })),

@@ -1,4 +1,4 @@
-/** [data-processing §6.3]: which histories are forecast from, at the edges of the limits. */
+/** [data-processing §6.3]: which histories are accepted, at the edges of the limits. */
 import { expect, test } from 'vitest';
 import type { Sample } from '../sample.ts';
 import { judgeHistory } from './judge-history.ts';

@@ -1,4 +1,4 @@
-/** [processor §7]: the folder of declarations is read strictly, with every fault at its place. */
+/** [processor §7]: the folder of declarations is read strictly, with the place of every fault. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

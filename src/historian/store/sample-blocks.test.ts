@@ -1,4 +1,4 @@
-/** Blocks are copies of rows [points §6.1]: whatever is added, deleted and removed, a read with them gives what one without them gives. */
+/** Blocks are copies of rows [points §6.1]: whatever is added, deleted and removed, a read through them equals one without them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,7 +84,7 @@ function ends(): readonly number[] {
   return blocks().map(({ endMs }) => (endMs - baseMs) / minuteMs);
 }
 
-/** All rows, in the order in which blocks have them. */
+/** All rows, in the order of the blocks. */
 function stored(): readonly BlockRow[] {
   const database = new DatabaseSync(file, { readOnly: true });
   const all = database.prepare('SELECT * FROM sample ORDER BY series, event_ms, ordinal').all();
@@ -100,7 +100,7 @@ function stored(): readonly BlockRow[] {
   }));
 }
 
-/** Blocks equal their rows, do not overlap, and leave the quarter hour of the newest row alone. */
+/** Blocks equal their rows, do not overlap, and never include the quarter hour of the newest row. */
 function expectSound(): number {
   const rows = stored();
   const openMs = Math.ceil((rows.at(-1)?.eventMs ?? 0) / quarterMs) * quarterMs - quarterMs;
@@ -115,7 +115,7 @@ function expectSound(): number {
   return all.length;
 }
 
-/** All that can be read of six hours. */
+/** Everything that can be read of six hours. */
 async function read(historian: Historian): Promise<unknown> {
   const window = { series, duplicatePolicy: 'latest', maxSourceSkewMs: 1000, range: { minimum: -3 } } as const;
   const requests: readonly WindowRequest[] = [
@@ -235,7 +235,7 @@ test('a block ends with the quarter hour in which it has enough rows; the open q
   store.append(minutes(1, 14), {});
   expect(ends()).toEqual([]);
   store.append(minutes(15, 2), {});
-  // 15 rows are more than a block may have of one quarter hour.
+  // 15 rows of one quarter hour exceed the size of a block.
   expect(ends()).toEqual([]);
   again();
   store.append([row(1000, 1), row(2000, 2), row(quarterMs, 3)], {});
@@ -268,7 +268,7 @@ test('rows of a file of before get their blocks bit by bit, as rows are added', 
     store.append([row(40 * 300_000 + second * 1000, second)], {});
     counts.push(expectSound());
   }
-  // Each addition copies more than six rows, and two quarter hours have six.
+  // Each addition copies more than six rows, which is what two quarter hours hold.
   expect(counts).toEqual([2, 4, 6, 6, 6, 6, 6, 6]);
   await expectSame();
 });
@@ -301,7 +301,7 @@ test('a late row whose block there was no time for has it later, between others'
   const quarters = [0, 1, 2, 3, 4].flatMap((quarter) => full.map((ms) => row(quarter * quarterMs + ms, 1)));
   store.append(quarters, {});
   expect(ends()).toEqual([15, 30, 45, 60]);
-  // Of three blocks that change, there is time for two.
+  // Three blocks change, and the time allows for two.
   store.append(
     [0, 1, 2].map((quarter) => row(quarter * quarterMs + 5000, 2)),
     {},

@@ -1,4 +1,4 @@
-/** The consumption of an enrollment claim [platform §6.4]. */
+/** Consuming an enrollment claim [platform §6.4]. */
 import { describe, expect, test } from 'vitest';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
 import {
@@ -125,7 +125,7 @@ describe('consume a claim', () => {
       const enrollment = openEnrollment();
       expect(await attempt(enrollment), what).toEqual(wrong);
       const { compared, port, store } = enrollment;
-      // The last comparison is of this attempt, of digests of one length.
+      // The last comparison belongs to this attempt, and compares digests of one length.
       expect(compared.at(-1), what).toEqual([32, 32]);
       const entry = store.journal.audit.at(-1)?.entry;
       const { resource: _, correlationId: __, ...record } = entry ?? {};
@@ -150,7 +150,7 @@ describe('consume a claim', () => {
   });
 
   test('[platform §6.4] a matching digest does not enroll a gateway that is not awaiting a claim', async () => {
-    // Were the answer that of the comparison alone, a digest equal to what stands in for none would open the door.
+    // If the result of the comparison alone counted, a digest equal to the placeholder would be accepted.
     const enrollment = openEnrollment({ constantTimeEqual: () => true });
     expect(await take(enrollment, wrongToken)).toEqual(wrong);
     await enrollment.registered();
@@ -169,7 +169,7 @@ describe('consume a claim', () => {
     const token = await enrollment.issued();
     enrollment.clock.advance(hourMs);
     expect(await take(enrollment, token)).toEqual(expired);
-    // A wall clock that was set back to before the issue.
+    // A wall clock set back to before the issue.
     enrollment.clock.jumpWall(-hourMs - 1);
     expect(await take(enrollment, token)).toEqual(expired);
     enrollment.clock.jumpWall(1);

@@ -1,6 +1,6 @@
 /**
  * The enrollment of gateways against a naive model [platform §6.4]: random sequences of commands with few keys,
- * gateways, tenants and tokens, so that they meet; then the same commands at once, in every order of the store's answers.
+ * gateways, tenants and tokens, so that they collide; then the same commands at once, in every order of the store's answers.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('again'), back: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-/** Ends of a call that the sequences must reach, or they show little. */
+/** Outcomes that the sequences must reach, or they prove little. */
 const everyEnd = [
   ['registered 1 Roof', 'awaiting-claim 2 Roof with a token', 'awaiting-claim 3 Roof with a token'],
   ['claimed 3 Roof', 'claimed 4 Roof'],
@@ -64,7 +64,7 @@ interface Row {
   expiresMs: number;
 }
 
-/** As simple as it can be said: rows and receipts by text, tokens by the number of their issue. */
+/** As simple as possible: rows and receipts by text, tokens by the number of their issue. */
 class Model {
   readonly rows = new Map<string, Row>();
   readonly receipts = new Map<string, { readonly request: string; readonly answer: Answer }>();
@@ -72,7 +72,7 @@ class Model {
 
   run(now: number, { kind, tenantId, subjectId, idempotencyKey, gatewayId: id, ...rest }: Step): Answer {
     const expiresMs = now + (rest.aheadMs ?? 0);
-    // Of issue, the request is the moment of expiry, so it differs when time has passed.
+    // For an issue the request includes the moment of expiry, so it differs when time has passed.
     const wanted = kind === 'issue' ? expiresMs : (rest.displayName ?? rest.token);
     const request = [kind, subjectId, id, wanted].join(' ');
     const receiptKey = `${tenantId} ${idempotencyKey}`;
@@ -120,7 +120,7 @@ class Model {
 
 type Enrollment = Pick<ReturnType<typeof openEnrollment>, 'clock' | 'register' | 'issue' | 'consume'>;
 
-/** Calls the real use case as `step` says; tokens are collected in the order of their issue. */
+/** Makes the real call that `step` describes; tokens are collected in the order of their issue. */
 async function call({ clock, register, issue, consume }: Enrollment, tokens: string[], one: Step): Promise<Answer> {
   const useCase = { register, issue, consume }[one.kind] ?? register;
   const { permission, subjectKind, confirmation } = useCase.contract;
@@ -167,7 +167,7 @@ describe('enrollment of gateways', () => {
           if (next === undefined) continue;
           asked.push(next);
           const now = enrollment.clock.wallMs();
-          // Tokens that were never issued are all one and the same wrong one.
+          // All tokens that were never issued are the same wrong one.
           const known = (next.token ?? -1) < tokens.length ? next : { ...next, token: -1 };
           const end = await call(enrollment, tokens, known);
           expect(end).toBe(model.run(now, known));
@@ -205,7 +205,7 @@ describe('enrollment of gateways', () => {
           );
           expect(new Set(commits).size).toBe(commits.length);
           expect(tokens).toHaveLength(store.journal.events.filter(({ type }) => type.endsWith('.issued')).length);
-          // No call with the key and the request of one that succeeded was refused, unless it came before the gateway.
+          // No call that repeats the key and request of a successful one was refused, unless it came before the registration.
           for (const [index, one] of steps.entries()) {
             const same = answers.filter(
               (answer, other) => answer !== 'gateway-not-found' && JSON.stringify(steps[other]) === JSON.stringify(one),
@@ -220,7 +220,7 @@ describe('enrollment of gateways', () => {
   });
 });
 
-/** Each call of the store, and each of its answers, waits for its turn. */
+/** Each call of the store and each of its answers waits to be released. */
 function scheduledEnrollment(scheduler: fc.Scheduler): {
   enrollment: Enrollment;
   store: ReturnType<typeof inMemoryGateways>;

@@ -1,4 +1,4 @@
-/** Register, issue and consume keep to the order of checks of every command. */
+/** Register, issue and consume follow the order of checks that every command has. */
 import { at } from '../../testing/application-calls.ts';
 import { commandOrderContract, type OpenCommand } from '../../testing/every-command-contract.ts';
 import {
@@ -18,7 +18,7 @@ function opened(
   const before = { calls: port.calls.length, audit: store.journal.audit.length, events: store.journal.events.length };
   return {
     ...command,
-    // Nothing is kept between calls but the store, so another process is another call.
+    // Calls share no state but the store, so a second call is as good as a second process.
     runElsewhere: command.run,
     clock,
     resourceId: `gateway:${gatewayId}`,

@@ -1,4 +1,4 @@
-/** The issue of an enrollment claim [platform §6.4]. */
+/** Issuing an enrollment claim [platform §6.4]. */
 import { describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../base/digest.ts';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
@@ -8,7 +8,7 @@ import { gatewayId, openEnrollment, otherGatewayId, requestFingerprint } from '.
 const hourMs = 3_600_000;
 const invalid = { ok: false, code: 'invalid-input', retryable: false };
 
-/** Of 32 bytes that are all 1, the first token that the fixture makes. */
+/** Made of 32 bytes that are all 1: the first token of the fixture. */
 const firstToken = Buffer.alloc(32, 1).toString('base64url');
 
 describe('issue a claim', () => {
@@ -181,7 +181,7 @@ describe('issue a claim', () => {
         enrollmentToken,
         credentialRequestFingerprint: requestFingerprint,
       });
-    // The first token is another token now.
+    // Now the first token is a different one.
     expect(await take(first)).toMatchObject({ code: 'invalid-enrollment-token' });
     expect(await take('enrollmentToken' in second ? second.enrollmentToken : '')).toMatchObject({ ok: true });
     expect(await view()).toMatchObject({ gateway: { state: 'claimed', revision: 4 } });

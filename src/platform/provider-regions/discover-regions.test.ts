@@ -43,7 +43,7 @@ function open(saved: readonly (typeof row)[] = [row]) {
   const run = (overrides: object = {}, input: unknown = { connectionId: 'connection-1' }) =>
     discover(queryContext('cloud-connections:read', overrides), input);
   const observation = { providerId: 'provider-a', connectionId: 'connection-1', observedAt: at(clock), regions };
-  /** The result when the adapter answers with this. */
+  /** The result for this answer of the adapter. */
   const answered = (value: unknown) => {
     adapter.break('discoverRegions', { kind: 'answer', value });
     return run();

@@ -1,4 +1,4 @@
-/** Stack planning keeps to the order of checks of every command. */
+/** Stack planning follows the order of checks that every command has. */
 
 import { commandOrderContract } from '../../testing/every-command-contract.ts';
 import { holdMethod } from '../../testing/faulty-port.ts';

@@ -1,4 +1,4 @@
-/** Runs of an engine: one a key, cancelled by a waiting caller, ended by a deadline, counted [platform §6.3]. */
+/** Runs of an engine: one per key, cancelled by a waiting caller, ended by a deadline, counted [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import { holdMethod, settledPort } from '../../testing/faulty-port.ts';
 import { openPlanning, stackRequest } from '../../testing/stack-planning.ts';
@@ -37,7 +37,7 @@ describe('runs of an engine', () => {
   test('[platform §6.3] a call that looked up before another one planned, and would run after it, replays', async () => {
     const { run, plans, engine } = openPlanning();
     const first = await run();
-    // The first lookup is made at once, before the port is mended; it answers as if there were no plan yet.
+    // The first lookup is made at once, before the port is repaired; it answers that there is no plan yet.
     plans.break('findByRequest', { kind: 'answer', value: null });
     const overtaken = run();
     plans.break('findByRequest', null);
@@ -71,7 +71,7 @@ describe('runs of an engine', () => {
     expect(await Promise.all([run(), run()])).toEqual([unavailable, unavailable]);
     expect(engine.calls).toEqual(['plan']);
     expect(audit().map(({ entry }) => entry.outcome)).toEqual(['failed', 'failed']);
-    // The password in the engine's error appears nowhere.
+    // The password in the engine's error is recorded nowhere.
     expect(JSON.stringify(audit())).not.toContain('hunter2');
   });
 
@@ -102,7 +102,7 @@ describe('runs of an engine', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(stuck.events()).toEqual([]);
 
-    // An answer in the last millisecond counts.
+    // An answer in the last millisecond still counts.
     const held = holdMethod(engine, 'plan');
     const inTime = run();
     await settledPort();
@@ -194,7 +194,7 @@ describe('runs of an engine', () => {
     const most = Array.from({ length: platformLimits.engine_runs_max }, (_, index) => call(index));
     await settledPort();
     expect(await call(99)).toEqual({ ok: false, code: 'infrastructure-engine-busy', retryable: true });
-    // Who joins a run adds none.
+    // Callers that join a run add none.
     const joined = call(0);
     held.forAll();
     expect((await Promise.all([...most, joined])).every((result) => result.ok)).toBe(true);

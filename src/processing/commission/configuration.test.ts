@@ -1,4 +1,4 @@
-/** The configuration folder as a whole: the examples read, faults have file and line, a revision means one content. */
+/** The configuration folder as a whole: the examples are read, errors have file and line, a revision means one content. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

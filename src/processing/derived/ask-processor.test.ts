@@ -1,4 +1,4 @@
-/** [data-processing §4.1] steps 9 and 10: what the end of a processor call means for the caller of the application route [data-processing §5.4]. */
+/** [data-processing §4.1] steps 9 and 10: the answer of the application route to each end of a call [data-processing §5.4]. */
 import { describe, expect, test } from 'vitest';
 import { deadline } from '../../base/deadline.ts';
 import { patched } from '../../base/json-patch.ts';

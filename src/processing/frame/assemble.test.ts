@@ -1,4 +1,4 @@
-/** The frame of the contract's fixture, its cases of history and calendar, and the sentences about frames. */
+/** The frame of the contract's fixture, its cases of history and calendar, and the contract's sentences about frames. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ import type { Assembly } from './assemble.ts';
 import type { Reason } from './reason.ts';
 
 let store: TestHistory;
-/** The store of a `describe`'s tests. */
+/** The store that the tests of one `describe` share. */
 function rig(engine: DatabaseEngine): void {
   const history = historyOn(engine);
   beforeAll(() => {
@@ -39,7 +39,7 @@ function rig(engine: DatabaseEngine): void {
   });
 }
 
-/** These rows are stored, and nothing else. */
+/** Stores these rows and no others. */
 async function fill(rows: readonly HistoryRow[]): Promise<void> {
   await store.clear();
   await store.historian.append(rows);
@@ -76,7 +76,7 @@ const provenanceOf = (frame: NormalisedFrame, name: string, segment = 'history')
   frame.provenance.find((entry) => entry.feature === name && entry.segment === segment);
 
 const policy = (text: string): LoadEdits => ({ task: [['missing_policy: reject', `missing_policy: ${text}`]] });
-/** Quality limits that let anything pass, so that one rule can be looked at alone. */
+/** Quality limits that accept anything, so that each rule can be tested alone. */
 const lenient = [
   ['max_gap_seconds: 1800', 'max_gap_seconds: 864000'],
   ['max_missing_ratio: 0', 'max_missing_ratio: 1'],
@@ -284,7 +284,7 @@ describe.each(engines)('[data-processing §3.2] Time invariants, on %s', (engine
   });
 });
 
-/** The text of the fixture's future inputs. */
+/** The fixture's future inputs as text. */
 function futureInputs(): string {
   const text = fixtureFile('load/tasks/site-load-forecast.yaml');
   return text.slice(text.indexOf('  future_covariates:'), text.indexOf('alignment:'));
@@ -464,7 +464,7 @@ describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %
       });
     const ahead = row(loadSeries, '11:40:00', 9999, { ingestedMs: atPlace('11:39:54.999') });
     const rows = (count: number): HistoryRow[] => [...without(loadSeries, '11:45:00'), ...many(count), ahead];
-    // With the other three of the window and the one ahead: 1000 rows, then 999.
+    // With the other three labels of the window and the one ahead: 1000 rows, then 999.
     expect(valuesOf(await frameOf(rows(996)), 'load')).toEqual([818, 820, 835, 840]);
     expect(await reasonsOf(rows(995))).toEqual([
       {
@@ -499,7 +499,7 @@ describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %
         ['range: { minimum: 0, maximum: 100 }', 'out_of_range: reject, range: { minimum: 0, maximum: 100 }'],
       ],
     };
-    // Two rows: the times are reported, as for any other rule.
+    // Two rows: their times are reported, as for any other rule.
     const rows = [...humid, row(humiditySeries, '11:16:00', -1)];
     expect(await reasonsOf(rows, rejecting)).toEqual([
       {

@@ -31,7 +31,7 @@ const days = fc.constantFrom('2026-03-29T12:00:00Z', '2026-10-25T12:00:00Z', '20
 /** Quarters add up exactly in any order. */
 const values = fc.integer({ min: -40, max: 40 }).map((quarters) => quarters / 4);
 
-/** One row from a clock that runs ahead refuses a short window, so most histories have none. */
+/** A single row from a clock that runs ahead refuses a short window, so most histories have none. */
 const lateness = fc.constantFrom(
   [0],
   [0],
@@ -138,7 +138,7 @@ const cases: fc.Arbitrary<NaiveCase> = fc
 
 let instance = 100;
 
-/** The case as a commissioned route over series that no other case has. */
+/** The case as a commissioned route, over series of its own. */
 async function routeOf(given: NaiveCase): Promise<CommissionedRoute> {
   const base = loadRoute();
   const { limits } = given;
@@ -279,7 +279,7 @@ test.each(historyEngines)(
       }),
       { numRuns },
     );
-    // A comparison that only ever saw one kind would prove little. Every tenth case is a frame.
+    // A comparison that saw only frames, or only refusals, would prove little. About every tenth case is a frame.
     expect(Math.min(seen.frames, seen.refusals)).toBeGreaterThan(numRuns / 40);
   },
 );

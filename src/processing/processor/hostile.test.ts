@@ -1,6 +1,6 @@
 /**
- * A processor that lies, breaks, floods and hangs, over real HTTP: one named refusal each, no derived data, nothing of
- * its words or of its address in the caller's answer ([data-processing §6.1] step 10, [data-processing §5.4]).
+ * A processor that lies, breaks, floods and hangs, over real HTTP: one named refusal each, no derived data, and neither its
+ * words nor its address in the caller's answer ([data-processing §6.1] step 10, [data-processing §5.4]).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deadline } from '../../base/deadline.ts';
@@ -52,7 +52,7 @@ describe('a hostile processor', () => {
   });
   afterAll(() => server.close());
 
-  /** A processor of its own, so that the breaker of one kind does not answer for the next. */
+  /** A processor for each kind, so that the breaker of one does not affect the next. */
   async function ask(answer: HostileAnswer | null): Promise<Processed> {
     current = answer;
     const processor = http(

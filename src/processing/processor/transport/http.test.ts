@@ -205,7 +205,7 @@ describe('the HTTP adapter', () => {
         {
           clock,
           bearerToken: null,
-          // The second answer would lead away.
+          // The second answer would redirect elsewhere.
           resolve: () => Promise.resolve(resolved++ === 0 ? [here] : [outside]),
         },
       );
