@@ -25,6 +25,7 @@ import { createLog, type Log } from '../base/log.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/engine-role.ts';
 import { longestRequestMs } from '../cluster/longest-request.ts';
 import { copyBeforeMigration } from '../databases/data-files.ts';
+import { refuseUpgradeWhileUsed } from '../databases/server-formats.ts';
 import { openDatabaseApart } from '../databases/site-database.ts';
 import type { Identity } from '../gateway/identity.ts';
 import { type IdentityConfig, identityConfig } from '../gateway/identity-config.ts';
@@ -359,7 +360,9 @@ async function openedForOperator<T>(open: () => Promise<T>): Promise<T> {
 
 function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: Log, opened: Opened) {
   return openedForOperator(async () => {
-    const database = await openDatabaseApart(siteDatabase(config, limits.storage), systemClock, log);
+    const place = siteDatabase(config, limits.storage);
+    if (typeof place !== 'string') await refuseUpgradeWhileUsed(place);
+    const database = await openDatabaseApart(place, systemClock, log);
     opened.add(() => database.close());
     const runtime = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
     opened.add(() => runtime.close());

@@ -5,7 +5,7 @@
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../storage/postgres.ts';
+import { connectPostgres, type PostgresConnection, type PostgresPlace, shareLock } from '../storage/postgres.ts';
 
 export interface Mail {
   readonly sender: string;
@@ -86,6 +86,8 @@ export function openMailbox(
       const told = news.find((what) => payload === `${newsPrefix}${what}`);
       if (told !== undefined) for (const listener of newsListeners) listener(told);
     });
+    // While a process of the site is connected, no newer version upgrades the tables.
+    await connection.run(shareLock(place.limits.postgres_schema, 'process'));
     await connection.run(`LISTEN ${channel}`);
     while (!lost.signal.aborted && !closing.signal.aborted) {
       const rung = new AbortController();

@@ -21,15 +21,23 @@ export function databaseFile(dataDir: string, name: DatabaseName): string {
 
 export interface DatabaseFormat {
   readonly name: DatabaseName;
-  readonly file: string;
-  /** Steps that were applied to the file. */
+  /** Steps that were applied to the database; 0 for one that was never written to. */
   readonly found: number;
   /** Steps that this program supports. */
   readonly known: number;
 }
 
-/** Formats of the databases that are there; one that was never written to has format 0. */
-export function databaseFormats(dataDir: string): DatabaseFormat[] {
+interface FileFormat extends DatabaseFormat {
+  readonly file: string;
+}
+
+/** Whether opening would upgrade the database. */
+export function isOlder({ found, known }: DatabaseFormat): boolean {
+  return found > 0 && found < known;
+}
+
+/** Formats of the databases that are there. */
+export function databaseFormats(dataDir: string): FileFormat[] {
   return names
     .map((name) => ({ name, file: databaseFile(dataDir, name) }))
     .filter(({ file }) => existsSync(file))
@@ -58,7 +66,7 @@ export const migrationCopies = 'before-migration';
 
 /** Copies every database that opening would bring to a newer format; returns the copies' names. */
 export function copyBeforeMigration(dataDir: string, wallMs: number): string[] {
-  const older = databaseFormats(dataDir).filter(({ found, known }) => found > 0 && found < known);
+  const older = databaseFormats(dataDir).filter(isOlder);
   if (older.length === 0) return [];
   mkdirSync(join(dataDir, migrationCopies), { recursive: true, mode: 0o700 });
   const at = new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');

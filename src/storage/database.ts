@@ -4,11 +4,10 @@
  */
 import { Kysely, type Transaction as KyselyTransaction, SqliteDialect, sql } from 'kysely';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
-import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { openDatabaseThread } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
-import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
+import { connectPostgres, migratePostgres, openedOnServer, type PostgresPlace } from './postgres.ts';
 import {
   type BoundStatement,
   type Durability,
@@ -187,15 +186,7 @@ function openServer<Tables>(place: PostgresPlace, { name, server: steps }: Datab
   return {
     query,
     version: () => null,
-    async ready() {
-      try {
-        await migratePostgres(place, name, steps);
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error;
-        const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
-        throw new Error(`the ${name} database cannot be opened: ${reason}`, { cause: error });
-      }
-    },
+    ready: () => openedOnServer(name, () => migratePostgres(place, name, steps)),
     // SQLite writes an updated row even if its values do not change.
     async commitNothing() {
       await sql`UPDATE data_format SET version = version WHERE name = ${name}`.execute(query);

@@ -19,7 +19,7 @@ export interface PostgresPlace {
 }
 
 /** Name of a write lock: changes under the same name wait for each other. */
-export type LockName = 'site' | 'runtime' | 'history' | 'forecasts' | 'migration' | 'engine';
+export type LockName = 'site' | 'runtime' | 'history' | 'forecasts' | 'migration' | 'engine' | 'process';
 
 const oldestVersion = 140_000;
 /** First half of every advisory lock's key; the second half is the hash of schema and lock name. */
@@ -56,9 +56,19 @@ export function takeLock(schema: string, name: LockName): string {
   return `SELECT pg_advisory_xact_lock(${lockKey(schema, name)})`;
 }
 
+/** SQL that takes a lock together with others, until the end of the session. */
+export function shareLock(schema: string, name: LockName): string {
+  return `SELECT pg_advisory_lock_shared(${lockKey(schema, name)})`;
+}
+
 /** SQL that terminates the session that holds a lock. */
 export function endHolder(schema: string, name: LockName): string {
-  return `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
+  return `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ${isHeld(schema, name)}`;
+}
+
+/** Condition on `pg_locks`: someone holds this lock. */
+export function isHeld(schema: string, name: LockName): string {
+  return `locktype = 'advisory' AND granted AND objsubid = 2
     AND classid::bigint = ${lockClass} AND objid::bigint = hashtext('${schema}:${name}')::bigint & 4294967295
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 }
@@ -241,6 +251,17 @@ export async function migratePostgres(
   } finally {
     connection?.release(true);
     await server.close();
+  }
+}
+
+/** Does `work` on a database; a failure of the server becomes one line for the operator. */
+export async function openedOnServer<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
+    throw new Error(`the ${name} database cannot be opened: ${reason}`, { cause: error });
   }
 }
 

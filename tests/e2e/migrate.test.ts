@@ -1,10 +1,12 @@
 /** A site of one machine moves to PostgreSQL and continues there (docs/guides/several-machines.md). */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openHistoryJournal } from '../../src/historian/waiting-journal.ts';
 import { quality } from '../../src/site/quality.ts';
+import type { PostgresPlace } from '../../src/storage/postgres.ts';
 import { journalFolder } from '../../src/storage/row-journal.ts';
+import { runOn } from '../../src/testing/engines.ts';
 import { runCommand, serviceEnvironment, startTestService, testFolders, virtualSite } from './running-service.ts';
 import { storageOn } from './storage-on.ts';
 
@@ -113,5 +115,34 @@ describe('setpoint migrate', () => {
     expect([started.status, started.stderr]).toEqual([1, expect.stringContaining('has 1 rule in its files: move')]);
     await remove();
     folders.remove();
+  }, 120_000);
+
+  test('[platform §1.5] neither a second process nor a command upgrades the tables beneath a running service', async () => {
+    const folders = testFolders(virtualSite);
+    const { env: server, site, remove } = await storageOn('postgres', folders);
+    const service = await startTestService(folders, server);
+    const version = () => runOn(site as PostgresPlace, `SELECT version FROM data_format WHERE name = 'site'`);
+    await runOn(site as PostgresPlace, `UPDATE data_format SET version = version - 1 WHERE name = 'site'`);
+    const before = await version();
+    const another = testFolders(virtualSite);
+    cpSync(join(folders.config, 'service.yaml'), join(another.config, 'service.yaml'));
+    const started = runCommand('serve', [], serviceEnvironment(another, server));
+    expect([started.status, started.stderr]).toEqual([
+      1,
+      expect.stringContaining('has an older format, and processes of the site are connected from 127.0.0.1'),
+    ]);
+    for (const args of [['users', 'list'], ['sign-in-link'], ['history', 'export', '--point', '1:1']]) {
+      const { status, stdout, stderr } = runCommand('setpoint', args, serviceEnvironment(folders, server));
+      expect([status, stdout, stderr], args[0]).toEqual([
+        1,
+        '',
+        'setpoint: the database has an older format: start the service of this version once, then try again\n',
+      ]);
+    }
+    expect(await version()).toEqual(before);
+    await service.stop();
+    await remove();
+    folders.remove();
+    another.remove();
   }, 120_000);
 });

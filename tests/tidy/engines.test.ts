@@ -17,6 +17,7 @@ const oneEngine: Readonly<Record<string, string>> = {
   'src/audit/store/migration.test.ts': 'a format that only files had',
   'src/audit/store/index-check.test.ts': 'indexes of a server; files have a check of their own',
   'src/databases/to-postgres.test.ts': 'the move from one engine to the other',
+  'src/databases/server-formats.test.ts': 'several machines on a server; files have one service',
   'src/cluster/engine-role.test.ts': 'who controls, of several machines on a server',
   'tests/e2e/shared-history.test.ts': 'several machines on a server',
   'tests/e2e/migrate.test.ts': 'the move from one engine to the other',

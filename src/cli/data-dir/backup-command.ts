@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { newId } from '../../base/id.ts';
 import { type BackupManifest, backUp, checkBackup, restore } from '../../databases/backup.ts';
-import { databaseFormats } from '../../databases/data-files.ts';
+import { databaseFormats, isOlder } from '../../databases/data-files.ts';
 import { CommandError } from '../exit.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
@@ -81,8 +81,8 @@ async function restoreCommand(
 /** The restored log records the restore; events after the backup are lost. */
 async function recordRestore(parts: DataDirParts, { created_at, version }: BackupManifest): Promise<string> {
   const { dataDir } = parts.settings();
-  if (databaseFormats(dataDir).some(({ name, found, known }) => name === 'site' && found < known))
-    return '; its audit trail has an older format and does not say that it was restored';
+  if (databaseFormats(dataDir).some(isOlder))
+    return '; the data has an older format, so its audit trail does not say that it was restored';
   await withDatabase(parts, async ({ audit }) => {
     await audit.append({
       subject: { kind: 'system', subjectId: 'setpoint-cli' },

@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs';
 import type { AuditEntry } from '../../audit/event.ts';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
-import { databaseFile, databaseFormats } from '../../databases/data-files.ts';
+import { databaseFile, databaseFormats, isOlder } from '../../databases/data-files.ts';
+import { serverFormats } from '../../databases/server-formats.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
@@ -55,19 +56,12 @@ export async function withDatabase<T>(
   const { dataDir, env } = settings();
   if (!existsSync(dataDir))
     throw new CommandError(`no data dir ${dataDir}: start the service once, or set SVC_DATA_DIR`);
-  // Only the service upgrades it, after making a copy and with exclusive access.
-  const older = databaseFormats(dataDir).find(({ found, known }) => found > 0 && found < known);
-  if (older !== undefined)
-    throw new CommandError(`the data dir has an older format: start the service of this version once, then try again`);
   const place = siteDatabase();
+  await refuseOlderFormat(place, dataDir);
   const scope = identityConfig(env).scope ?? forPerson(() => localScope(dataDir));
   const database = forPerson(() => openDatabase(place));
   try {
-    try {
-      await database.ready();
-    } catch (error) {
-      throw new CommandError(error instanceof Error ? error.message : String(error));
-    }
+    await forPersonLater(() => database.ready());
     const audit = createAuditLog({ database, clock, scope });
     const ofPerson: AuditLog = {
       append: (entry) => audit.append(byUser(entry, osUser())),
@@ -77,6 +71,16 @@ export async function withDatabase<T>(
   } finally {
     await database.close();
   }
+}
+
+/** Only the service upgrades a database: of a file it makes a copy first, and it has exclusive access. */
+export async function refuseOlderFormat(place: DatabasePlace, dataDir: string): Promise<void> {
+  const formats = await forPersonLater(async () =>
+    typeof place === 'string' ? databaseFormats(dataDir) : serverFormats(place),
+  );
+  if (!formats.some(isOlder)) return;
+  const what = typeof place === 'string' ? 'data dir' : 'database';
+  throw new CommandError(`the ${what} has an older format: start the service of this version once, then try again`);
 }
 
 /** The entry with the operating system user: `setpoint-cli` alone does not identify the person. */
@@ -89,6 +93,15 @@ export function byUser(entry: AuditEntry, osUser: string): AuditEntry {
 export function forPerson<T>(work: () => T): T {
   try {
     return work();
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** As `forPerson`, for work that takes time. */
+async function forPersonLater<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error));
   }

@@ -27,7 +27,7 @@ import { confirmedOption, readTime, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { quantity, showProgress } from '../terminal.ts';
-import { type DataDirParts, historyPlace, type Settings, withDatabase } from './data-dir.ts';
+import { type DataDirParts, historyPlace, refuseOlderFormat, type Settings, withDatabase } from './data-dir.ts';
 import type { BeginActs, EndActs } from './recorded-act.ts';
 import { storeWaitingReadings } from './waiting-readings.ts';
 
@@ -294,6 +294,7 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   const place = historyPlace(parts);
   if (typeof place === 'string' && !existsSync(place))
     throw new CommandError(`no history in the data dir ${settings.dataDir}`);
+  await refuseOlderFormat(place, settings.dataDir);
   const historian = openHistorian(place, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = async function* (): AsyncIterableIterator<string> {

@@ -7,6 +7,7 @@ import { Fault } from '../../base/fault.ts';
 import {
   connectPostgres,
   migratePostgres,
+  openedOnServer,
   type PostgresConnection,
   type PostgresPlace,
 } from '../../storage/postgres.ts';
@@ -124,14 +125,8 @@ async function refuseFormer({ run }: PostgresConnection, { epoch }: PostgresPlac
 }
 
 /** Creates or upgrades the tables; throws one line for the operator. */
-export async function prepareHistory(place: PostgresPlace): Promise<void> {
-  try {
-    await migratePostgres(place, 'history', historySchema.server);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
-    throw new Error(`the history database cannot be opened: ${reason}`, { cause: error });
-  }
+export function prepareHistory(place: PostgresPlace): Promise<void> {
+  return openedOnServer('history', () => migratePostgres(place, 'history', historySchema.server));
 }
 
 /** A column of many rows as one parameter, for `unnest`. */
