@@ -102,8 +102,8 @@ class Bench {
   }
 
   view() {
-    const [view] = this.keeper.view([this.point.index]);
-    if (view === undefined) throw new Error('no view');
+    const [view] = this.keeper.view([this.point]);
+    if (view === undefined || view === null) throw new Error('no view');
     return view;
   }
 

@@ -7,7 +7,7 @@ import type { CommandWriter } from '../points/command-slots.ts';
 import type { Arbiter, Ladder } from '../rules/arbiter.ts';
 import type { ClockTimes, Grant, Override } from '../rules/authority.ts';
 import { type Contender, noOwner, type Owner, type OwnerSegment } from '../rules/ownership.ts';
-import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
+import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { CommandSource } from '../site/command-port.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -157,12 +157,13 @@ export class AuthorityKeeper {
     });
   }
 
-  view(indexes: readonly number[]): PointAuthority[] {
+  view(points: readonly PointRef[]): (PointAuthority | null)[] {
     const { catalogue, port, now, ladder } = this.#parts;
     const moment = now();
-    return indexes.map((index) => {
-      const point = catalogue.points[index];
-      if (point === undefined) throw new Error(`no point ${index}`);
+    return points.map((ref) => {
+      const point = catalogue.point(ref);
+      if (point === undefined) return null;
+      const { index } = point;
       const command = port.last(index);
       const bounds = ladder.authority.bounds(point);
       return {

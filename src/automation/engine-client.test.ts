@@ -347,11 +347,16 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   test('writers names the enabled rules that write a point', async () => {
     stored = [rule(1), rule(2, { enabled: false }), rule(3)];
     await client.open();
-    expect(await client.ask('writers', { points: [1] })).toEqual([
-      { rule_id: 1, point: 1 },
-      { rule_id: 3, point: 1 },
+    const [written, read, unknown] = [
+      { instance: 1, point_type: 'action', point: 1 },
+      { instance: 1, point_type: 'measurement', point: 1 },
+      { instance: 9, point_type: 'action', point: 1 },
+    ] as const;
+    expect(await client.ask('writers', { points: [written, unknown] })).toEqual([
+      { rule_id: 1, point: written },
+      { rule_id: 3, point: written },
     ]);
-    expect(await client.ask('writers', { points: [0] })).toEqual([]);
+    expect(await client.ask('writers', { points: [read] })).toEqual([]);
   });
 
   test('a standby has rules, and neither runs them nor writes their states before they are its own', async () => {

@@ -1,12 +1,12 @@
 /**
  * The messages between the main thread and the engine (ARCHITECTURE.md, "Threads"): plain data, the same for the worker and for
- * its in-process twin.
+ * its in-process twin. Points are named, never numbered: the engine may run on another machine.
  */
 
-import type { TableSample } from '../points/sample.ts';
+import type { NumberedSample } from '../points/numbering.ts';
 import type { Grant, Override } from '../rules/authority.ts';
 import type { ExecutionRecord, Outcome } from '../rules/record.ts';
-import type { Parameter } from '../site/catalogue.ts';
+import type { Parameter, PointRef } from '../site/catalogue.ts';
 import type { PointAuthority } from './authority-keeper.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { RuleTrouble, TroubleQuestion } from './rule-troubles.ts';
@@ -118,9 +118,10 @@ export interface EngineStatus {
   readonly records_dropped: number;
 }
 
+/** An enabled rule that writes a point. */
 export interface PointWriter {
   readonly rule_id: number;
-  readonly point: number;
+  readonly point: PointRef;
 }
 
 /** A manual execution. It starts before its deadline or not at all [rules §2.5]. */
@@ -162,8 +163,8 @@ export type EngineMethods = {
   readonly measures: (question: null) => EngineMeasures;
   /** Stores the pending runs of a rule; false if the store did not accept them. */
   readonly settle: (question: { readonly ruleId: number }) => boolean;
-  /** Enabled rules that write any of `points` (positions in the catalogue). */
-  readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
+  /** Enabled rules that write any of `points`. */
+  readonly writers: (question: { readonly points: readonly PointRef[] }) => PointWriter[];
   /** Enabled rules that trigger each other in a cycle with this one, in that order; null without a cycle. */
   readonly writeCycle: (question: { readonly ruleId: number }) => readonly number[] | null;
   /** Enabled rules whose last runs all failed, or were all skipped. */
@@ -177,10 +178,10 @@ export type EngineMethods = {
   /** Removes grants whose end is recorded. */
   readonly forget: (order: { readonly ids: readonly string[] }) => null;
   readonly grants: (question: null) => readonly Grant[];
-  /** The authority over these action points (positions in the catalogue). */
-  readonly authority: (question: { readonly points: readonly number[] }) => PointAuthority[];
-  /** Live values and channels now; null if no consistent copy was possible. */
-  readonly sample: (question: null) => TableSample | null;
+  /** The authority over these action points; null for one that the engine does not have. */
+  readonly authority: (question: { readonly points: readonly PointRef[] }) => (PointAuthority | null)[];
+  /** Live values and channels now, null if no consistent copy was possible; `known` is the digest of the reader's numbering. */
+  readonly sample: (question: { readonly known: string }) => NumberedSample;
   /** Stops the ticks and stores pending executions; returns the number that could not be stored. */
   readonly drain: (question: null) => number;
   /** Spools these rows, one file per call, which bounds the time of a call; returns the number of rows left. */

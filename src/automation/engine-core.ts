@@ -9,6 +9,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
+import { numberingOf } from '../points/numbering.ts';
 import { createSampler } from '../points/sample.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
@@ -101,6 +102,7 @@ export function startEngineCore(
   /** Rows that the store did not accept before the end, and how many of them are spooled. */
   let [left, kept]: [readonly RunRow[], number] = [[], 0];
   const sample = createSampler(setup.memory, setup.site.points.length, setup.site.channels.length, clock);
+  const numbering = numberingOf(setup.site);
   const running = (): Promise<Assembled> => {
     if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
     return adopted;
@@ -179,9 +181,9 @@ export function startEngineCore(
     },
     grants: async () => (await running()).keeper.grants(),
     authority: async ({ points }) => (await running()).keeper.view(points),
-    async sample() {
+    async sample({ known }) {
       await running();
-      return sample();
+      return { sample: sample(), numbering: known === numbering.digest ? null : numbering };
     },
     troubles: async (question) => (await running()).engine.troubles(question),
     writers: async ({ points }) => (await running()).engine.writers(points),

@@ -835,7 +835,8 @@ describe('[rules §1.6] a rule in shadow', () => {
     expect(site.runs(1)).toHaveLength(1);
     expect(site.runs(2).length).toBeGreaterThan(2);
     expect(site.engine.explain([1])).toMatchObject([{ mode: 'shadow', state: 'cooldown' }]);
-    expect(site.engine.writers([2])).toEqual([{ rule_id: 2, point: 2 }]);
+    const written = { instance: 1, point_type: 'action', point: 1 } as const;
+    expect(site.engine.writers([written])).toEqual([{ rule_id: 2, point: written }]);
     // A write out of range fails in shadow too.
     site.load(rule(1, { mode: 'shadow', revision: 2, nodes_json: flow('x > 10', '1 / 0') }));
     site.clock.advance(5000);

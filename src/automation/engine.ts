@@ -13,6 +13,7 @@ import { createPlan } from '../rules/evaluate.ts';
 import { executeRule } from '../rules/executor.ts';
 import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
 import type { DueRule } from '../rules/scheduler.ts';
+import type { PointRef } from '../site/catalogue.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { AuthorityKeeper } from './authority-keeper.ts';
 import type {
@@ -66,7 +67,7 @@ export interface Engine {
   explain(ruleIds: readonly number[]): (RuleStatus | null)[];
   status(): EngineStatus;
   measures(): EngineMeasures;
-  writers(points: readonly number[]): PointWriter[];
+  writers(points: readonly PointRef[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
   troubles(question: TroubleQuestion): RuleTrouble[];
   /** Stops new cycles; a running one ends after its slice. */
@@ -208,7 +209,7 @@ class RunningEngine implements Engine {
     });
   }
 
-  writers(wanted: readonly number[]): PointWriter[] {
+  writers(wanted: readonly PointRef[]): PointWriter[] {
     return this.#rules.writers(wanted);
   }
 

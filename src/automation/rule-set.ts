@@ -16,7 +16,7 @@ import {
   urgentRuleState,
 } from '../rules/state.ts';
 import { writeCycle } from '../rules/write-cycle.ts';
-import type { SiteCatalogue } from '../site/catalogue.ts';
+import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import type {
   EngineRule,
@@ -49,7 +49,7 @@ export interface RuleSet {
   finished(ruleId: number, record: ExecutionRecord): boolean;
   explain(ruleId: number, snapshot: Snapshot): RuleStatus | null;
   counts(): Pick<EngineStatus, 'total_rules' | 'enabled_rules' | 'runnable_rules' | 'rules_failed'>;
-  writers(points: readonly number[]): PointWriter[];
+  writers(points: readonly PointRef[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
   /** Durable state of one rule as JSON text, null if the rule is not loaded. */
   exportState(ruleId: number): string | null;
@@ -183,7 +183,9 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       [...rules.values()].flatMap(({ row, compiled }) => {
         if (!commands(row) || compiled === null) return [];
         const written = new Set(compiled.writtenPoints);
-        return points.filter((point) => written.has(point)).map((point) => ({ rule_id: row.id, point }));
+        return points
+          .filter((point) => written.has(catalogue.point(point)?.index ?? -1))
+          .map((point) => ({ rule_id: row.id, point }));
       }),
     writeCycle: (ruleId) =>
       writeCycle(

@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import type { Issue } from '../rules/issues.ts';
 import type { Topology } from '../rules/topology.ts';
-import type { SiteCatalogue } from '../site/catalogue.ts';
+import { type PointFacts, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
 import type { AutomationParts } from './automation-parts.ts';
 import { selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleRow } from './store/rule-table.ts';
@@ -57,18 +57,18 @@ async function sharedPointWarnings(
   topology: Topology,
   catalogue: SiteCatalogue,
 ): Promise<Issue[]> {
-  const nodeOf = new Map<number, string>();
+  const nodeOf = new Map<PointFacts, string>();
   for (const { nodeId, write } of writesOf(topology)) {
     const facts = catalogue.point(write);
-    if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
+    if (facts !== undefined && !nodeOf.has(facts)) nodeOf.set(facts, nodeId);
   }
-  const writers = await parts.engine.ask('writers', { points: [...nodeOf.keys()] });
+  const writers = await parts.engine.ask('writers', { points: [...nodeOf.keys()].map(pointRefOf) });
   const others = writers.filter((writer) => writer.rule_id !== row.id);
   const names =
     others.length === 0 ? new Map<number, string>() : await parts.store.names(others.map(({ rule_id: id }) => id));
   return others.map((writer) => {
-    const facts = catalogue.points[writer.point];
-    const nodeId = nodeOf.get(writer.point);
+    const facts = catalogue.point(writer.point);
+    const nodeId = facts === undefined ? undefined : nodeOf.get(facts);
     const name = names.get(writer.rule_id) ?? String(writer.rule_id);
     const place = facts === undefined ? 'this point' : `${facts.name} of instance ${facts.instance}`;
     return {

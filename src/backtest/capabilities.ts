@@ -17,7 +17,7 @@ import { recordedSeries } from '../historian/recording.ts';
 import { feedbackOf } from '../rules/backtest/feedback.ts';
 import type { PlantAssumption } from '../rules/backtest/plant-run.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
-import type { PointFacts } from '../site/catalogue.ts';
+import { type PointFacts, pointRefOf } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { Backtests } from './backtests.ts';
@@ -134,13 +134,14 @@ async function otherWriters(
   id: number,
   { setpoint }: PlantAssumption,
 ): Promise<string[]> {
-  const writers = await writersOf(automation, [setpoint.index]);
+  const commanded = automation.catalogue().points.filter(({ index }) => index === setpoint.index);
+  const writers = await writersOf(automation, commanded);
   return writers.some(({ rule_id: other }) => other !== id) ? ['other-writers-left-out'] : [];
 }
 
 /** Which rules write these points; a backtest can be answered without the engine's part. */
-async function writersOf({ engine }: AutomationParts, points: readonly number[]) {
-  return engine.ask('writers', { points }).catch((error: unknown) => {
+async function writersOf({ engine }: AutomationParts, points: readonly PointFacts[]) {
+  return engine.ask('writers', { points: points.map(pointRefOf) }).catch((error: unknown) => {
     if (error instanceof Fault) return [];
     throw error;
   });
@@ -160,11 +161,10 @@ async function feedback({ automation }: BacktestCapabilityParts, row: RuleRow, p
   const modelled = plant === null ? [] : [plant.soc, plant.power?.index, plant.grid?.index];
   const inputs = known([...reads, ...watched]).filter(({ index }) => !modelled.includes(index));
   const written = known(writesOf(topology).map(({ write }) => write));
-  const writers = await writersOf(
-    automation,
-    inputs.map(({ index }) => index),
-  );
   const byPoint = new Map<number, number[]>();
-  for (const { point, rule_id: ruleId } of writers) byPoint.set(point, [...(byPoint.get(point) ?? []), ruleId]);
+  for (const { point, rule_id: ruleId } of await writersOf(automation, inputs)) {
+    const index = catalogue.point(point)?.index ?? -1;
+    byPoint.set(index, [...(byPoint.get(index) ?? []), ruleId]);
+  }
   return feedbackOf(row.id, inputs, written, byPoint);
 }

@@ -19,6 +19,7 @@ import { operatorCapabilities } from '../operator/capabilities.ts';
 import { channelCapabilities } from '../operator/channel-capabilities.ts';
 import { type SiteOperatorParts, type SiteReload, siteCapabilities } from '../operator/site-capabilities.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
+import { numberingOf, renumbered } from '../points/numbering.ts';
 import { createSampler } from '../points/sample.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import { flowLimits } from '../rules/limits.ts';
@@ -135,7 +136,14 @@ export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick
   const sampler = madeOfSite(site, ({ points, channels }) =>
     createSampler(memory, points.length, channels.length, systemClock),
   );
-  return async () => (role().controls() ? sampler()() : role().engine.ask('sample', null));
+  const numbering = madeOfSite(site, numberingOf);
+  return async () => {
+    if (role().controls()) return sampler()();
+    const before = numbering();
+    const answer = await role().engine.ask('sample', { known: before.digest });
+    const [from, to] = [answer.numbering ?? before, numbering()];
+    return answer.sample === null || from.digest === to.digest ? answer.sample : renumbered(answer.sample, from, to);
+  };
 }
 
 function snapshotReader(site: ReadSite, memory: PointMemory): () => Snapshot | null {

@@ -140,7 +140,9 @@ describe('the engine of a leader', () => {
     ['a rule that is missing', 'explainAsText', { ruleIds: null }],
     ['an argument of another kind', 'watch', { ruleIds: 7 }],
     ['a rule of another kind', 'execute', { ruleId: '1', correlationId: 'x' }],
-    ['points of another kind', 'writers', { points: ['1:1'] }],
+    ['points of another kind', 'writers', { points: [1] }],
+    ['points by number', 'authority', { points: [0] }],
+    ['a sample without a numbering', 'sample', null],
     ['a rule of another kind', 'writeCycle', { ruleId: '1' }],
     ['parameters of another kind', 'reload', { parameters: { limit: 3 } }],
     ['an error that is not a refusal', 'execute', { ruleId: 1, correlationId: 'x' }],
@@ -170,6 +172,12 @@ describe('the engine of a leader', () => {
   });
 
   const reply = (value: unknown): void => deliver({ sender: 'other', message: { tag: 'reply', id: 1, value } });
+
+  test('values of a leader that does not number them are refused', async () => {
+    const asked = seat.ask('sample', { known: 'x' });
+    reply({ atMs: 1, values: [1], quality: [0], agesMs: [1], online: [true] });
+    await expect(asked).rejects.toMatchObject({ code: 'engine-unavailable' });
+  });
 
   test('a change that the engine of before had fetched is asked of the one that follows, and waits no longer', async () => {
     const changing = seat.reload();

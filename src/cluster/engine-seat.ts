@@ -85,6 +85,7 @@ const facts = {
   by: Type.Object({ kind: Type.String(), id: Type.String() }),
   reason: Type.String(),
 };
+const pointRef = Type.Object({ instance: Type.Integer(), point_type: Type.String(), point: Type.Integer() });
 const bound = Type.Union([Type.Number(), Type.Null()]);
 const grant = Type.Union([
   Type.Object({ kind: Type.Literal('override'), value: Type.Number(), ...facts }),
@@ -95,7 +96,8 @@ const understand = {
   execute: understanding(Type.Object({ ruleId: Type.Integer(), correlationId: Type.String() })),
   rule: understanding(Type.Object({ ruleId: Type.Integer() })),
   rules: understanding(Type.Object({ ruleIds: numbers })),
-  points: understanding(Type.Object({ points: numbers })),
+  points: understanding(Type.Object({ points: Type.Array(pointRef) })),
+  known: understanding(Type.Object({ known: Type.String() })),
   troubles: understanding(Type.Object({ runs: Type.Integer(), ms: Type.Number() })),
   id: understanding(Type.Object({ id: Type.String() })),
   ids: understanding(Type.Object({ ids: Type.Array(Type.String()) })),
@@ -213,7 +215,10 @@ class ContendedSeat implements EngineSeat {
   async ask<M extends AskedMethod>(method: M, argument: Parameters<EngineMethods[M]>[0]) {
     if (this.#local !== undefined) return this.#local.ask(method, argument);
     const remote: Caller<EngineMethods, EngineEvent> = this.#remote;
-    return remote.call(method, argument);
+    const answer = await remote.call(method, argument);
+    if (method === 'sample' && !isNumbered(answer))
+      throw new Fault('engine-unavailable', 'the leader runs another version');
+    return answer;
   }
 
   async status(): Promise<EngineStatus | null> {
@@ -337,7 +342,10 @@ class ContendedSeat implements EngineSeat {
         understand.ids(order);
         return this.#here().ask('forget', order);
       },
-      sample: async () => this.#here().ask('sample', null),
+      sample: async (question) => {
+        understand.known(question);
+        return this.#here().ask('sample', question);
+      },
       grants: async () => this.#here().ask('grants', null),
       authority: async (question) => {
         understand.points(question);
@@ -384,6 +392,11 @@ class ContendedSeat implements EngineSeat {
 
 function isCall(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'tag' in message && message.tag === 'call';
+}
+
+/** Values without their numbering might be taken for those of other points. */
+function isNumbered(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'numbering' in answer;
 }
 
 /** Throws for an invalid value. */

@@ -15,8 +15,8 @@ import type { HistoryLimits } from '../historian/limits.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { OwnerSegment } from '../rules/ownership.ts';
-import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
-import type { Site } from '../site/site.ts';
+import { type PointFacts, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
+import type { Site, SitePoint } from '../site/site.ts';
 import { pointResourceId } from './grant-endings.ts';
 import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
 import { rulesOfPoint } from './point-rules.ts';
@@ -81,8 +81,8 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
     ...(search === undefined ? {} : { search }),
   });
   const shown = found.slice((page - 1) * pageSize, page * pageSize);
-  const indexes = shown.filter(({ point }) => point.kind === 'action').map(({ point }) => point.index);
-  const authority = await authorityOf(parts, indexes);
+  const actions = shown.flatMap(({ point }) => (point.kind === 'action' ? [point] : []));
+  const authority = await authorityOf(parts, actions);
   // After the results of commands: a failed one never appears without its error.
   const [errors, texts] = await Promise.all([parts.devices.errors(), parts.devices.texts()]);
   const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
@@ -107,12 +107,14 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
 /** The list works without the engine; members that only the engine knows are null. */
 async function authorityOf(
   { engine }: OperatorParts,
-  indexes: readonly number[],
+  points: readonly SitePoint[],
 ): Promise<ReadonlyMap<number, PointAuthority> | null> {
-  if (indexes.length === 0) return new Map();
+  if (points.length === 0) return new Map();
   try {
-    const known = await engine.ask('authority', { points: indexes });
-    return new Map(indexes.flatMap((index, at) => (known[at] === undefined ? [] : [[index, known[at]]])));
+    const known = await engine.ask('authority', {
+      points: points.map(({ instance, kind, id }) => ({ instance, point_type: kind, point: id })),
+    });
+    return new Map(points.flatMap(({ index }, at) => (known[at] ? [[index, known[at]]] : [])));
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return null;
@@ -194,7 +196,7 @@ async function ownership(parts: OperatorParts, context: CallContext): Promise<An
   const point = actionPoint(parts, context);
   const { fromMs, toMs } = queryWindow(context.query, parts.clock.wallMs());
   const [[known], stored] = await Promise.all([
-    parts.engine.ask('authority', { points: [point.index] }),
+    parts.engine.ask('authority', { points: [pointRefOf(point)] }),
     parts.ownership.segments(`${point.instance}:action:${point.point}`, fromMs, toMs, segmentsMaximum + 1),
   ]);
   const segments = joined(stored.map(segmentOf), known?.segments ?? [], fromMs, toMs);

@@ -12,6 +12,11 @@ export interface PointRef {
   readonly point: number;
 }
 
+/** Only the reference, of something that has more. */
+export function pointRefOf({ instance, point_type, point }: PointRef): PointRef {
+  return { instance, point_type, point };
+}
+
 /** The range of a written point's register: raw = (value - offset) / scale. */
 export interface RegisterFacts {
   readonly scale: number;
