@@ -39,12 +39,13 @@ export interface AutomationParts {
 }
 
 /** Stored changes persist: an engine that cannot apply them now does so later, at the latest after its next start. */
-export async function orLater(log: Log, taken: Promise<unknown>): Promise<void> {
+export async function orLater<T>(log: Log, taken: Promise<T>): Promise<T | null> {
   try {
-    await taken;
+    return await taken;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     log.warn('a stored change waits for the rule engine', { code: error.code });
+    return null;
   }
 }
 

@@ -25,6 +25,7 @@ import {
   ruleResource,
   succeeded,
 } from './automation-parts.ts';
+import type { RuleFailureCode } from './engine-contract.ts';
 import { deriveSteps } from './rule-document.ts';
 import { testsText, testWarnings } from './rule-tests.ts';
 import { ruleView, ruleViewSteps } from './rule-view.ts';
@@ -116,8 +117,8 @@ async function switched(
 ): Promise<Answer> {
   const expected = expectedRevision(context.ifMatch, undefined);
   const { before, after } = await parts.store.update(ruleIdParameter(context), changes, act, expected);
-  await reload(parts, after.id);
-  const warnings = after.enabled ? await enableWarnings(parts, after) : [];
+  const failure = await reload(parts, after.id);
+  const warnings = after.enabled ? await enableWarnings(parts, after, failure) : [];
   const stateOf = ({ enabled, mode }: RuleRow) => ({ enabled, mode });
   return {
     data: succeeded({ id: after.id, status, ...(warnings.length > 0 ? { warnings } : {}) }),
@@ -131,8 +132,10 @@ function reasonOf({ body }: CallContext): string | undefined {
   return (body as Static<typeof optionalRuleChangeBody>)?.reason;
 }
 
-export async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<void> {
-  await orLater(log, engine.reload(undefined, [ruleId]));
+/** Why the engine cannot run the rule; null if it can, if the rule is disabled, or if the engine did not answer. */
+export async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<RuleFailureCode | null> {
+  const report = await orLater(log, engine.reload(undefined, [ruleId]));
+  return report?.rules_failed.find(({ id }) => id === ruleId)?.code ?? null;
 }
 
 export function trimmedName(text: string): string {
@@ -183,9 +186,9 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   // The rules that were tested together are stored together.
   const unmoved = parts.requireTests ? (expected ?? existing.revision) : expected;
   const { before, after } = await store.update(id, changes, actOf(context, automation.update, reason), unmoved);
-  await reload(parts, id);
+  const failure = await reload(parts, id);
   const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
-  const warnings = [...derived.warnings, ...tested, ...(await crossWarnings(parts, after, topology))];
+  const warnings = [...derived.warnings, ...tested, ...(await crossWarnings(parts, after, topology, failure))];
   return {
     data: succeeded({ id, status: 'updated', warnings }),
     headers: { etag: etag(after.revision) },

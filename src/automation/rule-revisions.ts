@@ -100,8 +100,8 @@ async function restore(parts: AutomationParts, context: CallContext): Promise<An
   const tested = await testWarnings(parts, { ...row, ...content.flow });
   const act = { ...actOf(context, revisions.restore, reason), restoredFrom: revision };
   const { before, after } = await parts.store.restore(id, content, act, expected);
-  await reload(parts, id);
-  const across = await crossWarnings(parts, after, await storedTopology(parts, after));
+  const failure = await reload(parts, id);
+  const across = await crossWarnings(parts, after, await storedTopology(parts, after), failure);
   return {
     data: succeeded({
       id,

@@ -258,8 +258,8 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   const tested = await testWarnings(parts, { id: row.id, nodes_json: content.flow.nodes_json, tests: content.tests });
   const act = actOf(context, ruleTemplates.update, reason);
   const { before, after } = await parts.store.update(row.id, content, act, expected);
-  await reload(parts, row.id);
-  const across = await crossWarnings(parts, after, await storedTopology(parts, after));
+  const failure = await reload(parts, row.id);
+  const across = await crossWarnings(parts, after, await storedTopology(parts, after), failure);
   return {
     data: succeeded({
       id: row.id,

@@ -5,6 +5,7 @@ import type { Issue } from '../rules/issues.ts';
 import type { Topology } from '../rules/topology.ts';
 import { type PointFacts, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
 import type { AutomationParts } from './automation-parts.ts';
+import type { RuleFailureCode } from './engine-contract.ts';
 import { selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
@@ -12,18 +13,44 @@ export function storedTopology(parts: AutomationParts, row: RuleRow): Promise<To
   return inTurns(parts.clock, topologySteps(row.nodes_json, parts.catalogue()));
 }
 
-export async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Issue[]> {
+export async function enableWarnings(
+  parts: AutomationParts,
+  row: RuleRow,
+  failure: RuleFailureCode | null,
+): Promise<Issue[]> {
   const topology = await storedTopology(parts, row);
   if (topology === null)
     return [{ code: 'no-runnable-flow', message: 'the rule has no flow that can run', path: '/flow_json' }];
-  return crossWarnings(parts, row, topology);
+  return crossWarnings(parts, row, topology, failure);
 }
 
-/** Computed after the reload: of two rules that change at the same time, the one that was stored later then sees the other. */
-export async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
+/** A rule that is valid here, and that the engine cannot run all the same: the engine may be in a process with another site file. */
+function failureWarnings(failure: RuleFailureCode | null): Issue[] {
+  if (failure !== 'invalid-flow' && failure !== 'invalid-trigger') return [];
+  const [what, path] = failure === 'invalid-flow' ? ['flow', '/flow_json'] : ['trigger', '/trigger_config'];
+  return [
+    {
+      code: failure,
+      message: `the rule does not run: its ${what} needs something that the engine does not have, such as a point`,
+      path,
+      hint: 'add it to site.yaml of the process that controls the site and reload the site, or change the rule',
+    },
+  ];
+}
+
+/**
+ * Computed after the reload, which may have failed: of two rules that change at the same time, the one that was stored later then sees
+ * the other.
+ */
+export async function crossWarnings(
+  parts: AutomationParts,
+  row: RuleRow,
+  topology: Topology | null,
+  failure: RuleFailureCode | null,
+): Promise<Issue[]> {
   if (topology === null) return [];
   const trigger = triggerOf(row.trigger_config, parts.catalogue());
-  const own = selfTriggerWarnings(topology, trigger);
+  const own = [...failureWarnings(failure), ...selfTriggerWarnings(topology, trigger)];
   if (!row.enabled || row.mode === 'shadow') return own;
   try {
     const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());

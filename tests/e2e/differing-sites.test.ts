@@ -98,6 +98,23 @@ test('[points §8.3] each machine shows a value, its owner and its writers at th
   }
 }, 60_000);
 
+test('[rules §4.5] a rule that only this machine could run: the answer says that it does not run', async () => {
+  const { other } = await both();
+  const { id } = (await other.command('POST', '/rules', { name: 'price' })).body['data'] as { readonly id: unknown };
+  const writes = JSON.stringify(editorFlow()).replace(
+    '"writes":[{"instance":1,"point":1',
+    '"writes":[{"instance":2,"point_type":"measurement","point":1',
+  );
+  const change = { flow_json: JSON.parse(writes) as Json, trigger_config: { type: 'interval', interval_ms: 60_000 } };
+  expect((await other.command('PUT', `/rules/${String(id)}`, change)).status).toBe(200);
+  const enabled = await other.command('POST', `/rules/${String(id)}/enable`);
+  const warning = { code: 'invalid-flow', path: '/flow_json', message: expect.stringContaining('does not run') };
+  expect(enabled.body['data']?.['warnings']).toMatchObject([warning]);
+  const changed = await other.command('PUT', `/rules/${String(id)}`, { priority: 1 });
+  expect(changed.body['data']?.['warnings']).toMatchObject([warning]);
+  await other.command('POST', `/rules/${String(id)}/disable`);
+}, 60_000);
+
 test('the same after the machine with more points controls', async () => {
   const { controlling } = await both();
   await serviceOf(controlling).stop();
