@@ -120,7 +120,7 @@ function pointHandlers({ limits, site, runtime, history, memory, store, role, pa
     sample,
     devices,
   });
-  return [...operator, ...channelCapabilities({ site, sample, devices })];
+  return [...operator, ...channelCapabilities({ site, sample, devices, controls: () => role.controls() })];
 }
 
 /** Changes of the site file other than parameters. */

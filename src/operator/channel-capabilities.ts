@@ -13,6 +13,8 @@ export interface ChannelOperatorParts {
   readonly site: () => Pick<Site, 'channels' | 'points'>;
   readonly sample: () => Promise<TableSample | null>;
   readonly devices: Pick<DeviceLayer, 'channels' | 'traffic' | 'errors' | 'trace' | 'scan'>;
+  /** Whether this process controls the site: a standby is connected to no device. */
+  readonly controls: () => boolean;
 }
 
 const channelResource = ({ channel }: Readonly<Record<string, string>>) => ({
@@ -50,7 +52,7 @@ function positionOf(
 async function trace(parts: ChannelOperatorParts, context: CallContext): Promise<Answer> {
   const { channel, at } = positionOf(parts, context);
   const kept = await parts.devices.trace(at);
-  if (kept === null) throw notHere(channel);
+  if (kept === null) throw notHere(parts, channel);
   const { answered, refused, 'no-answer': noAnswer } = kept.counts;
   return success({
     channel,
@@ -75,15 +77,17 @@ async function scan(parts: ChannelOperatorParts, context: CallContext): Promise<
     ...(count === undefined ? {} : { count: Number(count) }),
   };
   const found = await parts.devices.scan(at, question);
-  if (found === null) throw notHere(channel);
+  if (found === null) throw notHere(parts, channel);
   if (found === undefined)
     throw new Fault('invalid-input', `channel ${channel} cannot be scanned: its driver has no registers to scan`);
   return success({ channel, ...found });
 }
 
-function notHere(channel: string): Fault {
+function notHere({ controls }: ChannelOperatorParts, channel: string): Fault {
   return new Fault(
     'engine-unavailable',
-    `channel ${channel} has no connection here; see its last error, and try again`,
+    controls()
+      ? `channel ${channel} has no connection here; see its last error, and try again`
+      : `this process is a standby and is not connected to channel ${channel}: ask the one that controls the site`,
   );
 }

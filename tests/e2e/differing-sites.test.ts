@@ -115,6 +115,13 @@ test('[rules §4.5] a rule that only this machine could run: the answer says tha
   await other.command('POST', `/rules/${String(id)}/disable`);
 }, 60_000);
 
+test('[points §8.6] a standby says that it is not connected to a channel that it is to scan', async () => {
+  const { other } = await both();
+  const scan = await other.read('/channels/inverter/scan');
+  const message = expect.stringMatching(/^this process is a standby .* ask the one that controls the site$/);
+  expect([scan.status, scan.body['error']]).toMatchObject([503, { code: 'engine-unavailable', message }]);
+});
+
 test('the same after the machine with more points controls', async () => {
   const { controlling } = await both();
   await serviceOf(controlling).stop();
