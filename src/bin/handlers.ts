@@ -19,13 +19,12 @@ import { operatorCapabilities } from '../operator/capabilities.ts';
 import { channelCapabilities } from '../operator/channel-capabilities.ts';
 import { type SiteOperatorParts, type SiteReload, siteCapabilities } from '../operator/site-capabilities.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
-import { numberingOf, renumbered } from '../points/numbering.ts';
-import { createSampler } from '../points/sample.ts';
+import type { TableSample } from '../points/sample.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import { flowLimits } from '../rules/limits.ts';
 import type { Site } from '../site/site.ts';
 import { changedSections, siteChange } from '../site/site-change.ts';
-import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
+import type { ReadSite } from '../site/site-in-force.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import type { Database } from '../storage/database.ts';
 import type { ServiceAlarms } from './alarms.ts';
@@ -42,6 +41,7 @@ interface HandlerParts {
   readonly runtime: RuntimeDatabase;
   readonly log: Log;
   readonly memory: PointMemory;
+  readonly sample: () => Promise<TableSample | null>;
   readonly store: RuleStore;
   readonly role: EngineRole;
   readonly history: ServiceHistory;
@@ -105,8 +105,7 @@ function ruleHandlers(parts: HandlerParts) {
   return [...automationCapabilities(automation), ...tried, ...parameterCapabilities({ ...automation, stored })];
 }
 
-function pointHandlers({ limits, site, runtime, history, memory, store, role, parameters }: HandlerParts) {
-  const sample = liveSample(site, memory, () => role);
+function pointHandlers({ limits, site, runtime, history, sample, store, role, parameters }: HandlerParts) {
   const { devices } = role;
   const operator = operatorCapabilities({
     clock: systemClock,
@@ -129,21 +128,6 @@ function otherChanges(running: Site, read: Site): string[] {
   if (!found.ok) return [...found.issues];
   const sections = changedSections(found.change);
   return sections.length === 0 ? [] : [`changed in site.yaml and not applied: ${sections.join(', ')}`];
-}
-
-/** Live values: a standby reads no device and asks the leader. */
-export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
-  const sampler = madeOfSite(site, ({ points, channels }) =>
-    createSampler(memory, points.length, channels.length, systemClock),
-  );
-  const numbering = madeOfSite(site, numberingOf);
-  return async () => {
-    if (role().controls()) return sampler()();
-    const before = numbering();
-    const answer = await role().engine.ask('sample', { known: before.digest });
-    const [from, to] = [answer.numbering ?? before, numbering()];
-    return answer.sample === null || from.digest === to.digest ? answer.sample : renumbered(answer.sample, from, to);
-  };
 }
 
 function snapshotReader(site: ReadSite, memory: PointMemory): () => Snapshot | null {

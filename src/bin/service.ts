@@ -35,6 +35,7 @@ import type { ReadyChecks } from '../gateway/ready.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { recordGrantEndings } from '../operator/grant-endings.ts';
 import { createPointFeed } from '../operator/point-feed.ts';
+import type { TableSample } from '../points/sample.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
 import type { Schedule } from '../processing/schedule.ts';
@@ -54,9 +55,10 @@ import {
 } from './config.ts';
 import { claimDataFolder, rememberDatabase } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
-import { liveSample, siteHandlers } from './handlers.ts';
+import { siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { serveHttp } from './http.ts';
+import { liveSample } from './live-sample.ts';
 import { type MeasuredParts, measuredAudit } from './measurements.ts';
 import { type Opened, openedThings } from './opened.ts';
 import {
@@ -291,7 +293,9 @@ async function startSite(parts: SiteParts) {
     forget: (ids) => role.engine.ask('forget', { ids }),
   });
   opened.add(async () => endings.stop());
+  const sample = liveSample({ site: site.current, memory, role: () => role, log });
   const engineParts = {
+    sample,
     onGrantsEnded: endings.take.bind(endings),
     config,
     site: site.current,
@@ -310,7 +314,6 @@ async function startSite(parts: SiteParts) {
   const history = startHistory(config, site.current, memory, limits, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
-  const sample = liveSample(site.current, memory, () => role);
   const alarms: ServiceAlarms = orStartError(() =>
     serviceAlarms({
       config,
@@ -381,12 +384,13 @@ function startEngine(
     readonly config: ServiceConfig;
     readonly limits: ServiceLimits;
     readonly alarmFeed: Feed;
+    readonly sample: () => Promise<TableSample | null>;
   },
   authenticator: Identity,
   scope: AuditScope,
   opened: Opened,
 ): { role: EngineRole; stream: LiveStream } {
-  const { config, limits, log, site, memory } = parts;
+  const { config, limits, log, site, sample } = parts;
   const stream = createLiveStream({
     clock: systemClock,
     log,
@@ -397,7 +401,7 @@ function startEngine(
     feeds: {
       point: createPointFeed({
         site,
-        sample: liveSample(site, memory, () => role),
+        sample,
         clock: systemClock,
         log,
       }),
