@@ -1,5 +1,5 @@
 /**
- * Retention [audit §8], by age off by default: removes the oldest events of a chain, at or below a mark. A mark
+ * Retention [audit §8]; by age it is off by default. It removes the oldest events of a chain, at or below a mark. A mark
  * is signed, recorded by an event of the same chain, and is at or below a checkpoint; the remaining events verify from there.
  * The access log is also limited in number, because each search adds to it at no cost to its sender.
  * An unfinished action is never removed: an accepted event stays until a terminal one has closed it.

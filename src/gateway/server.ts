@@ -128,8 +128,8 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
       requireHostHeader: false,
     },
     clientErrorHandler: (error, socket) => {
-      // The aborted part is the rest of a request that was already answered: a second answer would be taken for that of another
-      // request's.
+      // The aborted part is the rest of a request that was already answered: a second answer would be taken for that to the next
+      // request.
       if (answeredEarly.has(socket)) socket.destroy();
       else answerRaw(socket, unreadableRequest(error.code));
     },

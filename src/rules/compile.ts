@@ -324,7 +324,7 @@ class Binding {
 
   /**
    * The call sites of an assignment advance right before it and not at the start of the node, because they may read
-   * earlier assignment of the node has computed.
+   * what an earlier assignment of the node has computed.
    */
   #assignment(assignment: Assignment, position: number, scope: ExpressionScope, before: Advance[]): CompiledAssignment {
     // The expression is bound first: it may read an outer declaration of the very name.

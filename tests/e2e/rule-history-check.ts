@@ -1,6 +1,6 @@
 /**
- * Whether the answers that clients got on several machines have a sequential order, and whether the audit agrees
- * same [platform §3], [audit §3]: every call has its two records, no sequence has a gap, the chains verify.
+ * Whether the answers that clients got on several machines have a sequential order, and whether the audit agrees with them
+ * [platform §3], [audit §3]: every call has its two records, no sequence has a gap, the chains verify.
  */
 import { expect } from 'vitest';
 import { storageLimits } from '../../src/storage/server-limits.ts';

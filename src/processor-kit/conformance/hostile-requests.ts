@@ -1,6 +1,6 @@
 /**
- * Requests that a processor must refuse, each derived from a valid one, with the required answer of [processor §4]
- * ("Processor-facing errors") gives it. The list is data for any task: paths name what the task's own frame holds.
+ * Requests that a processor must refuse, each derived from a valid one, with the answer that [processor §4]
+ * ("Processor-facing errors") requires. The list is data for any task: paths name what the task's own frame holds.
  */
 import { processorMediaType } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
