@@ -136,6 +136,27 @@ describe('recorded rules', () => {
     }
   });
 
+  test.each(['create', 'instantiate', 'duplicate'])(
+    '[audit §7] %s whose end was recorded after later acts on the new rule does not take them back',
+    (act) => {
+      const made = { action: `automation.rule.${act}`, details: { before: null, after: view(3) } };
+      const updated = { details: { before: view(3), after: view(3, { priority: 7 }) } };
+      const enabled = { action: 'automation.rule.enable', details: { after: { enabled: true, mode: 'live' } } };
+      const deleted = { action: 'automation.rule.delete', details: { before: view(3), after: null } };
+      const changed = { priority: 7, enabled: true };
+      expect(recorded(updated, made).compare([stored(3, { priority: 7 })], true)).toEqual([]);
+      expect(recorded(enabled, made).compare([stored(3, { enabled: true })], true)).toEqual([]);
+      expect(recorded(enabled, made, updated, enabled).compare([stored(3, changed)], true)).toEqual([]);
+      expect(recorded(updated, enabled, made).compare([stored(3, changed)], true)).toEqual([]);
+      expect(recorded(deleted, made).compare([], true)).toEqual([]);
+      // What was edited is still named, and so is a rule that only an edit can have made.
+      expect(recorded(enabled, made).compare([stored(3)], true)).toHaveLength(1);
+      expect(recorded(updated, made).compare([stored(3)], true)).toHaveLength(1);
+      expect(recorded(deleted, made).compare([stored(3)], true)).toHaveLength(1);
+      expect(recorded(enabled).compare([stored(3, { enabled: true })], true)).toHaveLength(1);
+    },
+  );
+
   test('[audit §7] an act on many rules, left open by a crash, may have changed each that was there, until its next record', () => {
     const created = { details: { before: null, after: view(3) } };
     const open = {

@@ -51,6 +51,8 @@ type Act = Pick<RecordedEvent, 'action' | 'resourceId'>;
 
 export class RecordedRules {
   readonly #rules = new Map<number, RecordedRule>();
+  /** Changed members of rules whose creation is not recorded yet: its record may be written late. */
+  readonly #early = new Map<number, Fields>();
   /** Acts that were accepted and have not ended, by the id of the event. */
   readonly #open = new Map<string, Act>();
   /** Acts that were open at the same time as another act on the same rule. */
@@ -127,14 +129,25 @@ export class RecordedRules {
     for (const created of listOf(value['created'])) this.#store(sequence, created);
     for (const { after } of listOf(value['updated'])) if (isObject(after)) this.#store(sequence, after);
     const { after } = value;
+    if (creating.has(action)) {
+      if (isObject(after)) this.#make(sequence, after);
+      return;
+    }
     if (after === null && action === 'automation.rule.delete') this.#rules.set(id, { sequence, fields: null });
     if (!isObject(after)) return;
     if ('nodes_json' in after) this.#store(sequence, after);
     else {
       // Enabling and similar acts record only the members that they change.
       const known = this.#rules.get(id)?.fields;
-      if (known !== null && known !== undefined) this.#rules.set(id, { sequence, fields: { ...known, ...after } });
+      if (known === undefined) this.#early.set(id, { ...this.#early.get(id), ...after });
+      else if (known !== null) this.#rules.set(id, { sequence, fields: { ...known, ...after } });
     }
+  }
+
+  /** A new rule. Acts on it that are recorded already came after its creation. */
+  #make(sequence: string, fields: Fields): void {
+    const id = Number(fields['id']);
+    if (!this.#rules.has(id)) this.#store(sequence, { ...fields, ...this.#early.get(id) });
   }
 
   #store(sequence: string, fields: Fields): void {
