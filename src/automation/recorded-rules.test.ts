@@ -98,6 +98,10 @@ describe('recorded rules', () => {
     const again = { details: { before: null, after: view(3, { priority: 7 }) } };
     expect(recorded(created, open, unknown, again).compare(edited, true)).toEqual([]);
     expect(recorded(created, open, unknown, again).compare([stored(3)], true)).toHaveLength(1);
+    // An act whose process slept, and that was concluded for it, ends after later ones.
+    const late = { acceptedEventId: 'open-event', details: { before: null, after: view(3) } };
+    expect(recorded(created, open, unknown, again, late).compare(edited, true)).toEqual([]);
+    expect(recorded(created, open, unknown, late, again).compare([stored(3)], true)).toHaveLength(1);
     // A run does not change its rule.
     const run = { ...open, action: 'automation.rule.execute' };
     expect(recorded(created, run).compare(edited, true)).toHaveLength(1);

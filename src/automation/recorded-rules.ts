@@ -55,7 +55,7 @@ export class RecordedRules {
   readonly #early = new Map<number, Fields>();
   /** Acts that were accepted and have not ended, by the id of the event. */
   readonly #open = new Map<string, Act>();
-  /** Acts that were open at the same time as another act on the same rule. */
+  /** Acts that were open at the same time as another act on the same rule, and those that were closed as `unknown`. */
   readonly #overlapping = new Set<string>();
   readonly #unknown = new Set<number>();
   /** An act that created rules may have ended without its record: rules without events may come from it. */
@@ -67,8 +67,11 @@ export class RecordedRules {
     else if (event.acceptedEventId !== null) this.#open.delete(event.acceptedEventId);
     if (event.outcome === 'unknown') this.#lose(event);
     if (event.outcome === 'succeeded') this.#take(event);
+    if (event.acceptedEventId === null) return;
     // For concurrent acts, the order of their ends is not that of their changes.
-    if (event.acceptedEventId !== null && this.#overlapping.delete(event.acceptedEventId)) this.#lose(event);
+    if (this.#overlapping.delete(event.acceptedEventId)) this.#lose(event);
+    // If the process was only suspended, the act ends once more, possibly after later ones.
+    if (event.outcome === 'unknown') this.#overlapping.add(event.acceptedEventId);
   }
 
   /** The differences, one sentence each; `stored` as in the table. `isWhole`: no record was removed by retention. */
