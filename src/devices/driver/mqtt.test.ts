@@ -319,4 +319,42 @@ describe('[points §3.2] devices that say more', () => {
     await devices.layer.stop();
     await expect.poll(states).toEqual(['online', 'offline']);
   });
+
+  test('[points §3.2] the will of an earlier connection that the broker gave up late does not stand', async () => {
+    const states = () =>
+      broker.messages.filter(({ topic }) => topic === 'setpoint/state').map(({ payload }) => payload);
+    await expect.poll(states).toEqual(['online']);
+    await broker.publish('setpoint/state', 'offline', true);
+    await expect.poll(states).toEqual(['online', 'online']);
+    await devices.layer.stop();
+    await expect.poll(states).toEqual(['online', 'online', 'offline']);
+    await elapsed(100);
+    expect(states()).toHaveLength(3);
+  });
+});
+
+test('`mqtt_timeout_ms`: the end does not wait longer for a broker that does not answer', async () => {
+  const broker = await startMqttBroker();
+  const point =
+    '      - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept } }\n';
+  const site = header(broker.port, ', status: { topic: setpoint/state }') + point;
+  const devices = runDevices(site, folders, { mqtt_timeout_ms: 50 });
+  await devices.online();
+  await expect.poll(() => broker.messages.length).toBe(1);
+  broker.silence(true);
+  await devices.layer.stop();
+  await broker.stop();
+});
+
+test('[points §3.2] a broker that does not show the status topic to its clients is no fault', async () => {
+  const broker = await startMqttBroker({ forbidden: ['setpoint/state'] });
+  const point = `
+      - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept } }
+`;
+  const devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + point, folders);
+  await devices.online();
+  await broker.publish('d/kept', '7');
+  await expect.poll(() => devices.value(0)).toBe(7);
+  await devices.layer.terminate();
+  await broker.stop();
 });

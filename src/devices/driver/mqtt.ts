@@ -14,6 +14,7 @@ import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
 import { mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
+import { goOffline, type Presence, stayOnline } from '../mqtt/presence.ts';
 
 /** Settings of a channel from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {
@@ -34,12 +35,6 @@ interface Place extends PayloadFormat {
   readonly path: string;
   readonly acceptsRetained: boolean;
   readonly availability: Presence | undefined;
-}
-
-interface Presence {
-  readonly topic: string;
-  readonly online: string;
-  readonly offline: string;
 }
 
 type GivenPresence = Partial<Presence> & Pick<Presence, 'topic'>;
@@ -111,12 +106,9 @@ class MqttDriver implements Driver {
     this.#context.setOnline(false);
     const client = this.#client;
     this.#client = undefined;
-    // After a clean disconnect the broker does not send the will, so the status is published here.
+    const { clock, limits } = this.#context;
     const status = withWords(this.#channel.status);
-    if (client?.connected === true && status !== undefined)
-      await client.publishAsync(status.topic, status.offline, { qos: 1, retain: true }).catch(() => undefined);
-    if (client?.connected === true) await client.endAsync(false).catch(() => undefined);
-    client?.stream.destroy();
+    if (client !== undefined) await goOffline(client, status, clock, limits.mqtt_timeout_ms);
   }
 
   async #connect(): Promise<void> {
@@ -175,7 +167,7 @@ class MqttDriver implements Driver {
     this.#online = true;
     this.#backOffMs = this.#context.limits.reconnect_min_ms;
     const status = withWords(this.#channel.status);
-    if (status !== undefined) client.publish(status.topic, status.online, { qos: 1, retain: true });
+    if (status !== undefined) stayOnline(client, status, () => this.#client === client);
     this.#context.log.info('channel online');
     this.#context.setOnline(true);
     this.wake();

@@ -11,6 +11,7 @@ import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 import type { DeviceLimits } from '../limits.ts';
 import { mqttLibrary } from './mqtt-library.ts';
+import { goOffline, stayOnline } from './presence.ts';
 
 export interface OutletParts {
   readonly channel: MqttChannel;
@@ -55,12 +56,9 @@ export class MqttOutlet {
     this.#timer?.cancel();
     const client = this.#client;
     this.#client = undefined;
-    // A clean disconnect: the broker does not send the will.
-    if (client?.connected === true) {
-      const { statusTopic } = this.#parts;
-      await client.publishAsync(statusTopic, presenceWords.offline, { qos: 1, retain: true }).catch(() => undefined);
-    }
-    client?.end(true);
+    const { statusTopic, clock, limits } = this.#parts;
+    const presence = { topic: statusTopic, ...presenceWords };
+    if (client !== undefined) await goOffline(client, presence, clock, limits.mqtt_timeout_ms);
   }
 
   async #connect(): Promise<void> {
@@ -81,7 +79,7 @@ export class MqttOutlet {
     client.on('connect', () => {
       if (this.#client !== client) return;
       this.#pauseMs = limits.reconnect_min_ms;
-      this.publish(statusTopic, presenceWords.online);
+      stayOnline(client, { topic: statusTopic, ...presenceWords }, () => this.#client === client);
       this.#parts.onConnect();
     });
     client.on('error', (error) => {

@@ -1,0 +1,47 @@
+/** The connection that publishes for Home Assistant [points §3.5], against a real broker on loopback. */
+import { expect, onTestFinished, test } from 'vitest';
+import { sleep, systemClock } from '../../base/clock.ts';
+import { silentLog } from '../../base/log.ts';
+import type { MqttChannel } from '../../site/protocol/mqtt.ts';
+import { type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
+import { type DeviceLimits, deviceLimits } from '../limits.ts';
+import { MqttOutlet } from './mqtt-outlet.ts';
+
+const statusTopic = 'setpoint/plant-1/status';
+
+function openOutlet({ port }: MqttBroker, limits: Partial<DeviceLimits> = {}): MqttOutlet {
+  const channel: MqttChannel = { id: 'broker', driver: 'mqtt', url: `mqtt://127.0.0.1:${port}` };
+  return new MqttOutlet({
+    channel,
+    credentials: { username: undefined, password: undefined, ca: undefined, cert: undefined, key: undefined },
+    statusTopic,
+    limits: { ...deviceLimits, ...limits },
+    clock: systemClock,
+    log: silentLog,
+    onConnect: () => undefined,
+  });
+}
+
+test('a site that is connected is online, whatever the broker publishes for an earlier connection', async () => {
+  const broker = await startMqttBroker();
+  onTestFinished(() => broker.stop());
+  const states = () => broker.messages.filter(({ topic }) => topic === statusTopic).map(({ payload }) => payload);
+  const outlet = openOutlet(broker);
+  await expect.poll(states).toEqual(['online']);
+  // Its machine lost the network, and the broker noticed a minute after the next one had taken over.
+  await broker.publish(statusTopic, 'offline', true);
+  await expect.poll(states).toEqual(['online', 'online']);
+  await outlet.stop();
+  await expect.poll(states).toEqual(['online', 'online', 'offline']);
+  await sleep(systemClock, 100);
+  expect(states()).toHaveLength(3);
+});
+
+test('`mqtt_timeout_ms`: the end does not wait longer for a broker that does not answer', async () => {
+  const broker = await startMqttBroker();
+  onTestFinished(() => broker.stop());
+  const outlet = openOutlet(broker, { mqtt_timeout_ms: 50 });
+  await expect.poll(() => broker.messages.length).toBe(1);
+  broker.silence(true);
+  await outlet.stop();
+});
