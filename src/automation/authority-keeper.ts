@@ -34,6 +34,12 @@ export interface PointTurns {
   readonly ruleIds: readonly number[];
 }
 
+/** An override or a limit in force, and the override that it replaced. */
+export interface AppliedGrant {
+  readonly granted: Grant;
+  readonly replaced: Override | null;
+}
+
 /** The engine's state of one action point. */
 export interface PointAuthority {
   readonly owner: Owner;
@@ -106,8 +112,8 @@ export class AuthorityKeeper {
     for (const index of authority.limited()) this.#keepInside(index, snapshot);
   }
 
-  /** Stores the grant, then applies it; returns the override that it replaced. */
-  async grant(grant: Grant, untilMs: number): Promise<{ readonly replaced: Override | null }> {
+  /** Stores the grant, then applies it. */
+  async grant(grant: Grant, untilMs: number): Promise<AppliedGrant> {
     const { store, catalogue, limits, now, ladder } = this.#parts;
     const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
     if (point === undefined) throw new Fault('not-found', 'the site has no such action point');
@@ -128,7 +134,7 @@ export class AuthorityKeeper {
     if (grant.kind === 'override') ladder.ownership.took(point.index, overrideOwner(grant), undefined, moment);
     // Another one was applied while this one was stored.
     if (replaced !== null && replaced.id !== before?.id) await store.remove([replaced.id]);
-    return { replaced };
+    return { granted: grant, replaced };
   }
 
   /** Ends a grant; null if no grant with this id is in force. */

@@ -8,8 +8,9 @@ import { Fault } from '../base/fault.ts';
 import { createTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
-import type { Grant, Override } from '../rules/authority.ts';
+import type { Grant } from '../rules/authority.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
+import type { AppliedGrant } from './authority-keeper.ts';
 import type {
   AskedMethod,
   EngineEvent,
@@ -70,7 +71,7 @@ export interface EngineClient {
   takeStored(parameters: SiteParameters): Promise<ReloadReport>;
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
   /** Stores and applies an override or a limit before its deadline, or not at all. */
-  grant(grant: Grant): Promise<{ readonly replaced: Override | null }>;
+  grant(grant: Grant): Promise<AppliedGrant>;
   ask<M extends AskedMethod>(
     method: M,
     argument: Parameters<EngineMethods[M]>[0],
@@ -192,7 +193,7 @@ class RestartedEngine implements ContendingEngine {
     return this.#running().caller.call('execute', { ruleId, correlationId, untilMs });
   }
 
-  async grant(grant: Grant): Promise<{ readonly replaced: Override | null }> {
+  async grant(grant: Grant): Promise<AppliedGrant> {
     const untilMs = this.#clock.monotonicMs() + this.#limits.engine_call_timeout_ms * orderShare;
     return this.#running().caller.call('grant', { grant, untilMs });
   }

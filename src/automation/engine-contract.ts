@@ -4,10 +4,10 @@
  */
 
 import type { NumberedSample } from '../points/numbering.ts';
-import type { Grant, Override } from '../rules/authority.ts';
+import type { Grant } from '../rules/authority.ts';
 import type { ExecutionRecord, Outcome } from '../rules/record.ts';
 import type { Parameter, PointRef } from '../site/catalogue.ts';
-import type { PointAuthority } from './authority-keeper.ts';
+import type { AppliedGrant, PointAuthority } from './authority-keeper.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { RuleTrouble, TroubleQuestion } from './rule-troubles.ts';
 import type { EndedGrant } from './store/authority-store.ts';
@@ -171,8 +171,8 @@ export type EngineMethods = {
   readonly troubles: (question: TroubleQuestion) => RuleTrouble[];
   /** Sets the rules whose records the main thread receives as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
-  /** Stores and applies an override or a limit; returns the override that it replaced. */
-  readonly grant: (order: GrantOrder) => { readonly replaced: Override | null };
+  /** Stores and applies an override or a limit. */
+  readonly grant: (order: GrantOrder) => AppliedGrant;
   /** Ends an override or a limit; null if no grant with this id is in force. */
   readonly release: (order: { readonly id: string }) => Grant | null;
   /** Removes grants whose end is recorded. */
@@ -224,7 +224,8 @@ export type SharedEngineMethods = Omit<
   EngineMethods,
   'execute' | 'grant' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
 > & {
-  readonly grant: (order: Omit<GrantOrder, 'untilMs'>) => { readonly replaced: Override | null };
+  /** The leader's clock decides when it ends: that of the caller may differ. */
+  readonly grant: (order: Omit<GrantOrder, 'untilMs'>) => AppliedGrant;
   /** Monotonic clocks of two processes are unrelated: the leader sets the deadline of the order. */
   readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;
 };

@@ -5,6 +5,7 @@ import type { EngineMethods } from '../automation/engine-contract.ts';
 import { automationLimits } from '../automation/limits.ts';
 import { type ParametersInForce, parametersInForce } from '../automation/parameters-in-force.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import type { Grant } from '../rules/authority.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { tankSite } from '../testing/tank-site.ts';
 import { createEngineSeat, type EngineSeat } from './engine-seat.ts';
@@ -69,6 +70,7 @@ describe('the engine of a leader', () => {
     tickIntervalMs: 100,
     close: async () => undefined,
   };
+  const clock = simulatedClock();
   const report = { rules_loaded: 1, rules_failed: [] };
   beforeEach(() => {
     [sent, warnings, watched, announced, changes, starts] = [[], [], [], [], [], 0];
@@ -80,7 +82,7 @@ describe('the engine of a leader', () => {
     );
     seat = createEngineSeat({
       mailbox,
-      clock: simulatedClock(),
+      clock,
       log,
       limits: automationLimits,
       onExecutions(records) {
@@ -110,6 +112,27 @@ describe('the engine of a leader', () => {
     ]);
     expect(warnings).toEqual([]);
     expect(parameters.current()).toEqual(inFile);
+  });
+
+  test('[points §7.1] an override of a process with a wrong clock lasts as long as it was asked for, by the clock here', async () => {
+    const asked: { readonly grant: Grant } = {
+      grant: {
+        kind: 'override',
+        value: 7,
+        id: '1.1.x',
+        instance: 1,
+        point: 1,
+        fromMs: clock.wallMs() - 3_600_000,
+        untilMs: clock.wallMs() - 3_540_000,
+        by: { kind: 'user', id: 'ada' },
+        reason: 'a test',
+      },
+    };
+    seat.sit({ ...engine, grant: async (granted) => ({ granted, replaced: null }) });
+    const [fromMs, untilMs] = [clock.wallMs(), clock.wallMs() + 60_000];
+    expect(await ask('grant', asked)).toMatchObject([
+      { message: { value: { granted: { ...asked.grant, fromMs, untilMs }, replaced: null } } },
+    ]);
   });
 
   test('parameters that its engine does not take are not in force', async () => {

@@ -3,6 +3,7 @@
  * that of the leader, through messages (docs/guides/several-machines.md). Handlers and stream use one engine.
  */
 import Type, { type TSchema } from 'typebox';
+import type { AppliedGrant } from '../automation/authority-keeper.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type {
   AskedMethod,
@@ -20,7 +21,7 @@ import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { answerCalls, type Caller, callThread, type Handlers, type Port, sendEvent } from '../base/thread.ts';
-import type { Grant, Override } from '../rules/authority.ts';
+import type { Grant } from '../rules/authority.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { Mailbox, News } from './mailbox.ts';
 
@@ -208,7 +209,7 @@ class ContendedSeat implements EngineSeat {
       : this.#local.execute(ruleId, correlationId);
   }
 
-  async grant(grant: Grant): Promise<{ readonly replaced: Override | null }> {
+  async grant(grant: Grant): Promise<AppliedGrant> {
     return this.#local === undefined ? this.#remote.call('grant', { grant }) : this.#local.grant(grant);
   }
 
@@ -332,7 +333,7 @@ class ContendedSeat implements EngineSeat {
       },
       grant: async (order) => {
         understand.grant(order);
-        return this.#here().grant(order.grant);
+        return this.#here().grant(byClock(order.grant, this.#clock));
       },
       release: async (order) => {
         understand.id(order);
@@ -388,6 +389,12 @@ class ContendedSeat implements EngineSeat {
     if (this.#local !== undefined) this.#watchAll();
     else if (this.#watched.length > 0) this.#remote.call('watch', { ruleIds: this.#watched }).catch(() => undefined);
   };
+}
+
+/** Of the same duration from now on: the clock of its sender may be wrong. */
+function byClock(given: Grant, clock: Clock): Grant {
+  const fromMs = clock.wallMs();
+  return { ...given, fromMs, untilMs: fromMs + given.untilMs - given.fromMs };
 }
 
 function isCall(message: unknown): boolean {

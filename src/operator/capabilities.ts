@@ -167,16 +167,16 @@ function circumstances({ clock }: OperatorParts, context: CallContext) {
 async function override(parts: OperatorParts, context: CallContext): Promise<Answer> {
   const point = actionPoint(parts, context);
   const grant = overrideOf(point, context.body as OverrideRequest, circumstances(parts, context));
-  const { replaced } = await parts.engine.grant(grant);
+  const { granted, replaced } = await parts.engine.grant(grant);
   const replaces = replaced === null ? {} : { replaces: grantView(replaced) };
-  return { ...success(grantView(grant)), auditDetails: { ...grantView(grant), ...replaces } };
+  return { ...success(grantView(granted)), auditDetails: { ...grantView(granted), ...replaces } };
 }
 
 async function limit(parts: OperatorParts, context: CallContext): Promise<Answer> {
   const point = actionPoint(parts, context);
   const grant = limitOf(point, context.body as LimitRequest, circumstances(parts, context));
-  await parts.engine.grant(grant);
-  return { ...success(grantView(grant)), auditDetails: grantView(grant) };
+  const { granted } = await parts.engine.grant(grant);
+  return { ...success(grantView(granted)), auditDetails: grantView(granted) };
 }
 
 function pointOfGrant(params: Readonly<Record<string, string>>): { readonly instance: string; readonly point: string } {
