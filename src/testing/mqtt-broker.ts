@@ -37,6 +37,8 @@ export interface BrokerOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Topics whose subscription is refused. */
   readonly forbidden?: readonly string[];
+  /** Topics whose subscription ends the connection. */
+  readonly fatal?: readonly string[];
 }
 
 export async function startMqttBroker(options: BrokerOptions = {}): Promise<MqttBroker> {
@@ -54,8 +56,10 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
         const { user } = options;
         done(null, user === undefined || (user.name === name && user.password === password?.toString()));
       },
-      authorizeSubscribe: (_client, subscription, done) =>
-        done(null, options.forbidden?.includes(subscription.topic) === true ? null : subscription),
+      authorizeSubscribe: (client, subscription, done) => {
+        if (options.fatal?.includes(subscription.topic) === true) client?.close();
+        else done(null, options.forbidden?.includes(subscription.topic) === true ? null : subscription);
+      },
     });
     broker.on('publish', (packet, client) => {
       if (client === null) return;

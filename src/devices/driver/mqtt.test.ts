@@ -346,15 +346,29 @@ test('`mqtt_timeout_ms`: the end does not wait longer for a broker that does not
   await broker.stop();
 });
 
-test('[points §3.2] a broker that does not show the status topic to its clients is no fault', async () => {
-  const broker = await startMqttBroker({ forbidden: ['setpoint/state'] });
-  const point = `
+test.each(['forbidden', 'fatal'])(
+  '[points §3.2] a broker on which the status topic is %s to read is no fault',
+  async (how) => {
+    const broker = await startMqttBroker({ [how]: ['setpoint/state'] });
+    const point = `
       - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept } }
 `;
-  const devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + point, folders);
-  await devices.online();
-  await broker.publish('d/kept', '7');
-  await expect.poll(() => devices.value(0)).toBe(7);
-  await devices.layer.terminate();
-  await broker.stop();
-});
+    const devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + point, folders, {
+      reconnect_min_ms: 10,
+    });
+    await devices.online();
+    const states = () => broker.messages.map(({ payload }) => payload);
+    // Two connections end with their will. The third one only writes the topic, and stays.
+    const ended = how === 'fatal' ? ['online', 'offline', 'online', 'offline'] : [];
+    await expect.poll(states).toEqual([...ended, 'online']);
+    const valueNow = async () => {
+      await broker.publish('d/kept', '7');
+      return devices.value(0);
+    };
+    await expect.poll(valueNow).toBe(7);
+    await elapsed(300);
+    expect([devices.value(0), broker.connections()]).toEqual([7, 1]);
+    await devices.layer.terminate();
+    await broker.stop();
+  },
+);

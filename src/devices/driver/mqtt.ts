@@ -14,7 +14,7 @@ import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
 import { mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
-import { goOffline, type Presence, stayOnline } from '../mqtt/presence.ts';
+import { disconnectCleanly, OwnStatus, type Presence } from '../mqtt/presence.ts';
 
 /** Settings of a channel from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {
@@ -53,6 +53,7 @@ class MqttDriver implements Driver {
   readonly #subscriptions: ReadonlyMap<string, readonly Place[]>;
   /** Points by the availability topic of their device. */
   readonly #presences: ReadonlyMap<string, readonly Place[]>;
+  readonly #status: OwnStatus | undefined;
   /** The latest message of each of these topics on this connection. */
   readonly #said = new Map<string, string>();
   #client: MqttClient | undefined;
@@ -86,6 +87,8 @@ class MqttDriver implements Driver {
     const watched = places.flatMap(({ place }) => (place.availability === undefined ? [] : [place]));
     this.#presences = Map.groupBy(watched, ({ availability }) => availability?.topic ?? '');
     this.#backOffMs = context.limits.reconnect_min_ms;
+    const status = withWords(channel.status);
+    this.#status = status === undefined ? undefined : new OwnStatus(status);
   }
 
   start(): void {
@@ -107,8 +110,9 @@ class MqttDriver implements Driver {
     const client = this.#client;
     this.#client = undefined;
     const { clock, limits } = this.#context;
-    const status = withWords(this.#channel.status);
-    if (client !== undefined) await goOffline(client, status, clock, limits.mqtt_timeout_ms);
+    if (client === undefined) return;
+    if (this.#status === undefined) await disconnectCleanly(client, clock, limits.mqtt_timeout_ms);
+    else await this.#status.goOffline(client, clock, limits.mqtt_timeout_ms);
   }
 
   async #connect(): Promise<void> {
@@ -166,8 +170,7 @@ class MqttDriver implements Driver {
     if (this.#client !== client || this.#stopped || !client.connected) return;
     this.#online = true;
     this.#backOffMs = this.#context.limits.reconnect_min_ms;
-    const status = withWords(this.#channel.status);
-    if (status !== undefined) stayOnline(client, status, () => this.#client === client);
+    this.#status?.stayOnline(client, () => this.#client === client);
     this.#context.log.info('channel online');
     this.#context.setOnline(true);
     this.wake();

@@ -11,7 +11,7 @@ import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 import type { DeviceLimits } from '../limits.ts';
 import { mqttLibrary } from './mqtt-library.ts';
-import { goOffline, stayOnline } from './presence.ts';
+import { OwnStatus } from './presence.ts';
 
 export interface OutletParts {
   readonly channel: MqttChannel;
@@ -30,6 +30,7 @@ export interface OutletParts {
 
 export class MqttOutlet {
   readonly #parts: OutletParts;
+  readonly #status;
   #client: MqttClient | undefined;
   #inFlight = 0;
   #pauseMs: number;
@@ -38,6 +39,7 @@ export class MqttOutlet {
 
   constructor(parts: OutletParts) {
     this.#parts = parts;
+    this.#status = new OwnStatus({ topic: parts.statusTopic, ...presenceWords });
     this.#pauseMs = parts.limits.reconnect_min_ms;
     void this.#connect();
   }
@@ -56,9 +58,8 @@ export class MqttOutlet {
     this.#timer?.cancel();
     const client = this.#client;
     this.#client = undefined;
-    const { statusTopic, clock, limits } = this.#parts;
-    const presence = { topic: statusTopic, ...presenceWords };
-    if (client !== undefined) await goOffline(client, presence, clock, limits.mqtt_timeout_ms);
+    const { clock, limits } = this.#parts;
+    if (client !== undefined) await this.#status.goOffline(client, clock, limits.mqtt_timeout_ms);
   }
 
   async #connect(): Promise<void> {
@@ -79,7 +80,7 @@ export class MqttOutlet {
     client.on('connect', () => {
       if (this.#client !== client) return;
       this.#pauseMs = limits.reconnect_min_ms;
-      stayOnline(client, { topic: statusTopic, ...presenceWords }, () => this.#client === client);
+      this.#status.stayOnline(client, () => this.#client === client);
       this.#parts.onConnect();
     });
     client.on('error', (error) => {

@@ -12,25 +12,49 @@ export interface Presence {
   readonly offline: string;
 }
 
-/** Publishes `online` for as long as `isCurrent`. A broker that refuses the subscription shows no such messages: then it is said once. */
-export function stayOnline(client: MqttClient, { topic, online }: Presence, isCurrent: () => boolean): void {
-  const say = (): void => void client.publish(topic, online, { qos: 1, retain: true });
-  client.on('message', (at, payload) => {
-    if (at === topic && isCurrent() && client.connected && payload.toString('utf8') !== online) say();
-  });
-  say();
-  client.subscribe(topic, { qos: 1 }, () => undefined);
+/** Some brokers end a connection that subscribes to what it may not read. After so many in a row the topic is only written. */
+const unansweredMax = 2;
+
+/** The status of one channel, over all of its connections. */
+export class OwnStatus {
+  readonly #presence;
+  /** Consecutive connections that ended before the broker answered the subscription. */
+  #unanswered = 0;
+
+  constructor(presence: Presence) {
+    this.#presence = presence;
+  }
+
+  /** Publishes `online` for as long as `isCurrent`. */
+  stayOnline(client: MqttClient, isCurrent: () => boolean): void {
+    const { topic, online } = this.#presence;
+    const say = (): void => void client.publish(topic, online, { qos: 1, retain: true });
+    say();
+    if (this.#unanswered >= unansweredMax) return;
+    this.#unanswered++;
+    client.on('message', (at, payload) => {
+      if (at === topic && isCurrent() && client.connected && payload.toString('utf8') !== online) say();
+    });
+    client.subscribe(topic, { qos: 1 }, (_error, _granted, packet) => {
+      if (packet !== undefined) this.#unanswered = 0;
+    });
+  }
+
+  /** Publishes `offline` and disconnects, as `disconnectCleanly` does. */
+  goOffline(client: MqttClient, clock: Clock, timeoutMs: number): Promise<void> {
+    return disconnectCleanly(client, clock, timeoutMs, this.#presence);
+  }
 }
 
 /**
- * Publishes `offline` and disconnects: after a clean disconnect the broker does not publish the will. Does not wait longer for a broker that
- * does not answer.
+ * Disconnects cleanly, so that the broker does not publish the will: `offline` comes before. Does not wait longer for a broker that does
+ * not answer.
  */
-export async function goOffline(
+export async function disconnectCleanly(
   client: MqttClient,
-  presence: Presence | undefined,
   clock: Clock,
   timeoutMs: number,
+  presence?: Presence,
 ): Promise<void> {
   const limit = deadline(clock, timeoutMs);
   try {
