@@ -225,7 +225,7 @@ export type SharedEngineMethods = Omit<
   'execute' | 'grant' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
 > & {
   /** The leader's clock decides when it ends: that of the caller may differ. */
-  readonly grant: (order: Omit<GrantOrder, 'untilMs'>) => AppliedGrant;
+  readonly grant: (order: Omit<GrantOrder, 'untilMs'>) => Partial<AppliedGrant> & Pick<AppliedGrant, 'replaced'>;
   /** Monotonic clocks of two processes are unrelated: the leader sets the deadline of the order. */
   readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;
 };

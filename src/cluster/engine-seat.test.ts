@@ -196,6 +196,17 @@ describe('the engine of a leader', () => {
 
   const reply = (value: unknown): void => deliver({ sender: 'other', message: { tag: 'reply', id: 1, value } });
 
+  test('an override is answered as the leader took it; one of an older version answers no times', async () => {
+    const grant = { kind: 'override', value: 7, id: '1.1.x', fromMs: 0, untilMs: 60_000 } as Grant;
+    const granted = { ...grant, fromMs: 5, untilMs: 60_005 };
+    const taken = seat.grant(grant);
+    reply({ granted, replaced: null });
+    expect(await taken).toEqual({ granted, replaced: null });
+    const older = seat.grant(grant);
+    deliver({ sender: 'other', message: { tag: 'reply', id: 2, value: { replaced: null } } });
+    expect(await older).toEqual({ granted: grant, replaced: null });
+  });
+
   test('values of a leader that does not number them are refused', async () => {
     const asked = seat.ask('sample', { known: 'x' });
     reply({ atMs: 1, values: [1], quality: [0], agesMs: [1], online: [true] });

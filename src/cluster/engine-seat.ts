@@ -210,7 +210,9 @@ class ContendedSeat implements EngineSeat {
   }
 
   async grant(grant: Grant): Promise<AppliedGrant> {
-    return this.#local === undefined ? this.#remote.call('grant', { grant }) : this.#local.grant(grant);
+    if (this.#local !== undefined) return this.#local.grant(grant);
+    // A leader of an older version does not say by which times it took the grant.
+    return { granted: grant, ...(await this.#remote.call('grant', { grant })) };
   }
 
   async ask<M extends AskedMethod>(method: M, argument: Parameters<EngineMethods[M]>[0]) {

@@ -57,7 +57,7 @@ async function readFormats({ run }: PostgresConnection): Promise<DatabaseFormat[
 async function connectedFrom({ run }: PostgresConnection, { limits }: PostgresPlace): Promise<string[]> {
   const { postgres_schema: schema } = limits;
   const rows = await run(
-    `SELECT DISTINCT coalesce(host(client_addr), 'this machine') AS address FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
+    `SELECT DISTINCT coalesce(host(client_addr), 'a local socket') AS address FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
       WHERE (${isHeld(schema, 'process')}) OR (${isHeld(schema, 'engine')}) ORDER BY address`,
   );
   return rows.map(({ address }) => String(address));
