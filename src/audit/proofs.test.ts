@@ -62,7 +62,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     const listening = await serveWitness(
       new Witness(state, own, [log.verifier], systemClock),
       { host: '127.0.0.1', port: 0 },
-      silentLog,
+      { clock: systemClock, log: silentLog },
     );
     ends.push(() => listening.close());
     return { url: new URL(`http://127.0.0.1:${listening.port}/`), verifier: own.verifier };

@@ -6,4 +6,6 @@ export const witnessLimits = {
   /** From the first byte of a request to its last. */
   requestTimeoutMs: 10_000,
   connections: 100,
+  /** At the end, for requests in progress. */
+  stopGraceMs: 2000,
 } as const;

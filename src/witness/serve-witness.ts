@@ -1,5 +1,6 @@
 /** The two routes of a witness over plain HTTP [audit §9.6]; put a proxy with TLS in front of it to serve others. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { witnessLimits } from './limits.ts';
 import type { Witness, WitnessAnswer } from './witness.ts';
@@ -12,7 +13,7 @@ export interface ListeningWitness {
 export async function serveWitness(
   witness: Witness,
   at: { readonly host: string; readonly port: number },
-  log: Log,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<ListeningWitness> {
   const server = createServer(
     { requestTimeout: witnessLimits.requestTimeoutMs, headersTimeout: witnessLimits.requestTimeoutMs },
@@ -25,12 +26,18 @@ export async function serveWitness(
   });
   return {
     port: portOf(server),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    close: () => closeInTime(server, clock),
   };
+}
+
+/** Requests in progress are answered; a connection without one, or one that never ends, is cut. */
+async function closeInTime(server: Server, clock: Clock): Promise<void> {
+  const cut = clock.after(witnessLimits.stopGraceMs, () => server.closeAllConnections());
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+  cut.cancel();
 }
 
 function portOf(server: Server): number {

@@ -1,6 +1,8 @@
 /** A witness over HTTP [audit §9.6]: every answer of the protocol, and that what it saw cannot be taken back. */
 import { generateKeyPairSync, hash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -8,6 +10,7 @@ import { GrowingTree, leafHash } from '../audit/tree/tree-hash.ts';
 import { TreeProofs } from '../audit/tree/tree-proofs.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
 import { checkpointText } from '../transparency/checkpoint.ts';
 import { cosignedAt } from '../transparency/cosignature.ts';
 import { formatNote, parseNote, signatureOf } from '../transparency/signed-note.ts';
@@ -36,13 +39,15 @@ describe('a witness', () => {
   let folder: string;
   let listening: ListeningWitness;
   let clockMs: number;
+  /** Of the end: turned by hand. */
+  const ending = simulatedClock();
 
   const start = async (): Promise<void> => {
     const state = new WitnessState(join(folder, 'witness.json'));
     const log = await noteSigner(origin, key);
     const clock = { ...systemClock, wallMs: () => clockMs };
     const witness = new Witness(state, await cosigner('w.example', state.keys), [log.verifier], clock);
-    listening = await serveWitness(witness, { host: '127.0.0.1', port: 0 }, silentLog);
+    listening = await serveWitness(witness, { host: '127.0.0.1', port: 0 }, { clock: ending, log: silentLog });
   };
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'setpoint-witness-'));
@@ -64,6 +69,20 @@ describe('a witness', () => {
   };
   const statuses = async (...asked: Promise<Response>[]): Promise<number[]> =>
     (await Promise.all(asked)).map((response) => response.status);
+
+  test('`stopGraceMs`: a connection that asks nothing does not hold up the end', async () => {
+    const socket = connect(listening.port, '127.0.0.1');
+    await once(socket, 'connect');
+    await submit(0, 7);
+    const closed = once(socket, 'close');
+    const ended = listening.close();
+    ending.advance(witnessLimits.stopGraceMs - 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(socket.destroyed).toBe(false);
+    ending.advance(1);
+    await Promise.all([ended, closed]);
+    await start();
+  });
 
   test('[audit §9.6] cosigns a log that grows, and again when it does not', async () => {
     const answer = await submit(0, 7);

@@ -50,7 +50,7 @@ async function witness(
   const listening = await serveWitness(
     new Witness(stored, own, logs, clock),
     { host, port },
-    createLog('info', { service: 'setpoint-witness' }),
+    { clock, log: createLog('info', { service: 'setpoint-witness' }) },
   ).catch((error: unknown) => {
     throw new CommandError(`cannot listen on ${listen}: ${error instanceof Error ? error.message : String(error)}`);
   });
