@@ -72,7 +72,7 @@ async function expectSame(): Promise<void> {
   expect((shown['2:measurement:1'] ?? there['2:measurement:1'])?.[0]).toBeNull();
 }
 
-test('[points §8.3] each machine shows a value, its owner and its writers at the same point, whatever the order of its own file', async () => {
+test('[points §8.1] each machine shows a value, its owner and its writers at the same point, whatever the order of its own file', async () => {
   await expectSame();
   const { leader, other } = await both();
   expect(other.logs().match(/"only_there":0,"only_here":1,"such_as":\["2:measurement:1"\]/g)).toHaveLength(1);
