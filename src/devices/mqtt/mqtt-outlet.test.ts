@@ -31,6 +31,10 @@ test('a site that is connected is online, whatever the broker publishes for an e
   // Its machine lost the network, and the broker noticed a minute after the next one had taken over.
   await broker.publish(statusTopic, 'offline', true);
   await expect.poll(states).toEqual(['online', 'online']);
+  // Of two sites with different words on one topic, each would answer the other.
+  await broker.publish(statusTopic, 'up', true);
+  await sleep(systemClock, 100);
+  expect(states()).toHaveLength(2);
   await outlet.stop();
   await expect.poll(states).toEqual(['online', 'online', 'offline']);
   await sleep(systemClock, 100);

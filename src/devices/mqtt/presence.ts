@@ -25,15 +25,15 @@ export class OwnStatus {
     this.#presence = presence;
   }
 
-  /** Publishes `online` for as long as `isCurrent`. */
+  /** Publishes `online`, and again after each `offline`, for as long as `isCurrent`. No other word is answered: that could go on forever. */
   stayOnline(client: MqttClient, isCurrent: () => boolean): void {
-    const { topic, online } = this.#presence;
+    const { topic, online, offline } = this.#presence;
     const say = (): void => void client.publish(topic, online, { qos: 1, retain: true });
     say();
     if (this.#unanswered >= unansweredMax) return;
     this.#unanswered++;
     client.on('message', (at, payload) => {
-      if (at === topic && isCurrent() && client.connected && payload.toString('utf8') !== online) say();
+      if (at === topic && isCurrent() && client.connected && payload.toString('utf8') === offline) say();
     });
     client.subscribe(topic, { qos: 1 }, (_error, _granted, packet) => {
       if (packet !== undefined) this.#unanswered = 0;
