@@ -141,7 +141,7 @@ describe('recorded rules', () => {
   });
 
   test.each(['create', 'instantiate', 'duplicate'])(
-    '[audit §7] %s whose end was recorded after later acts on the new rule does not take them back',
+    '[audit §7] a late record of %s does not override later changes of the new rule',
     (act) => {
       const made = { action: `automation.rule.${act}`, details: { before: null, after: view(3) } };
       const updated = { details: { before: view(3), after: view(3, { priority: 7 }) } };

@@ -46,7 +46,7 @@ function comparedSites(log: Log): (leader: Numbering, own: Numbering) => void {
       own.points.filter((point) => !leaders.has(point)),
     ];
     if (there.length + here.length > 0)
-      log.warn('the site file of the controlling process has other points', {
+      log.warn('the controlling process has other points: give all machines the same site.yaml', {
         only_there: there.length,
         only_here: here.length,
         such_as: [...there, ...here].slice(0, namedMax),

@@ -196,7 +196,7 @@ describe('the engine of a leader', () => {
 
   const reply = (value: unknown): void => deliver({ sender: 'other', message: { tag: 'reply', id: 1, value } });
 
-  test('an override is answered as the leader took it; one of an older version answers no times', async () => {
+  test('an override is answered with the times of the leader, or with the given ones if the leader is older', async () => {
     const grant = { kind: 'override', value: 7, id: '1.1.x', fromMs: 0, untilMs: 60_000 } as Grant;
     const granted = { ...grant, fromMs: 5, untilMs: 60_005 };
     const taken = seat.grant(grant);

@@ -211,7 +211,7 @@ class ContendedSeat implements EngineSeat {
 
   async grant(grant: Grant): Promise<AppliedGrant> {
     if (this.#local !== undefined) return this.#local.grant(grant);
-    // A leader of an older version does not say by which times it took the grant.
+    // A leader of an older version does not return the times.
     return { granted: grant, ...(await this.#remote.call('grant', { grant })) };
   }
 
@@ -220,7 +220,10 @@ class ContendedSeat implements EngineSeat {
     const remote: Caller<EngineMethods, EngineEvent> = this.#remote;
     const answer = await remote.call(method, argument);
     if (method === 'sample' && !isNumbered(answer))
-      throw new Fault('engine-unavailable', 'the leader runs another version');
+      throw new Fault(
+        'engine-unavailable',
+        'the leader runs another version: install the same version on all machines',
+      );
     return answer;
   }
 

@@ -76,7 +76,7 @@ function localCapabilities(parts: SessionParts, key: SigningKey): HandledCapabil
   ];
 }
 
-/** The check that the pipeline makes for every change with a session; here the call is about the cookie itself. */
+/** The pipeline's check of changes made with a session, repeated here because this call ends that session. */
 function checkChange(context: CallContext): void {
   checkSameOrigin(context);
   if (context.header('x-svc-confirmed') !== 'true')

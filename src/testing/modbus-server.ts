@@ -58,7 +58,7 @@ interface Manner {
   nonsense: Buffer | null;
   /** The exception code for requests that touch a missing register. */
   lackingException: number;
-  /** The exception code for every request; null when requests are executed. */
+  /** If not null, every request is answered with this exception code. */
   refusal: number | null;
   repeats: number;
   /** The request being answered touches a missing register. */

@@ -99,7 +99,7 @@ test('[points §8.1] each machine shows a value, its owner and its writers at th
   }
 }, 60_000);
 
-test('[rules §4.5] a rule that only this machine could run: the answer says that it does not run', async () => {
+test('[rules §4.5] enabling a rule that only this machine could run answers with a warning', async () => {
   const { other } = await both();
   const { id } = (await other.command('POST', '/rules', { name: 'price' })).body['data'] as { readonly id: unknown };
   const writes = JSON.stringify(editorFlow()).replace(
@@ -116,7 +116,7 @@ test('[rules §4.5] a rule that only this machine could run: the answer says tha
   await other.command('POST', `/rules/${String(id)}/disable`);
 }, 60_000);
 
-test('[points §8.6] a standby says that it is not connected to a channel that it is to scan', async () => {
+test('[points §8.6] a standby refuses to scan a channel and says why', async () => {
   const { other } = await both();
   const scan = await other.read('/channels/inverter/scan');
   const message = expect.stringMatching(/^this process is a standby .* ask the one that controls the site$/);

@@ -21,7 +21,7 @@ import type { DatabasePlace } from '../../storage/database.ts';
 import { keyTypes, type Verifier } from '../../transparency/signed-note.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { quantity, showProgress, type Terminal } from '../terminal.ts';
-import type { DataDirParts } from './data-dir.ts';
+import { type DataDirParts, forPersonLater } from './data-dir.ts';
 import { believedKey, verifierOf } from './verifier-option.ts';
 
 interface VerifyOptions {
@@ -153,11 +153,7 @@ async function exportData({ settings, siteDatabase, clock, terminal }: DataDirPa
 async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditScan> {
   if (typeof place === 'string' && !existsSync(place))
     throw new CommandError(`no site database in ${dataDir}: set SVC_DATA_DIR to the service's data dir`);
-  try {
-    return await scanAudit(place, siteSchema);
-  } catch (error) {
-    throw new CommandError(error instanceof Error ? error.message : String(error));
-  }
+  return forPersonLater(() => scanAudit(place, siteSchema));
 }
 
 /** The checkpoints in the data dir. Read before the events: a running service continues to sign. */

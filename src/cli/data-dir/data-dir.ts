@@ -99,7 +99,7 @@ export function forPerson<T>(work: () => T): T {
 }
 
 /** As `forPerson`, for work that takes time. */
-async function forPersonLater<T>(work: () => Promise<T>): Promise<T> {
+export async function forPersonLater<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -8,7 +8,7 @@ export type Bearer =
   | { readonly ok: true; readonly token: string | null; readonly missing: boolean }
   | { readonly ok: false; readonly reason: string };
 
-/** The token to send to a processor: the value of the variable that its route names, or why there is none. */
+/** The bearer token for a processor, from the environment variable that its route names; or the reason why there is none. */
 export function readBearer(
   name: string | null,
   boundary: 'local' | 'remote',

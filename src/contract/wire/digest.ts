@@ -20,7 +20,7 @@ export function inputDigest(basis: DigestBasis): string {
   return digestOf(basis);
 }
 
-/** Exactly the six members, `artifact` null when there is none; other members of the request are not hashed. */
+/** Hashes exactly six members of the request, with `artifact: null` if it has no artifact. */
 export function digestOf(request: {
   readonly task: unknown;
   readonly binding: unknown;

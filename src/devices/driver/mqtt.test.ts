@@ -320,7 +320,7 @@ describe('[points §3.2] devices that say more', () => {
     await expect.poll(states).toEqual(['online', 'offline']);
   });
 
-  test('[points §3.2] the will of an earlier connection that the broker gave up late does not stand', async () => {
+  test('[points §3.2] a late will of an earlier connection is corrected', async () => {
     const states = () =>
       broker.messages.filter(({ topic }) => topic === 'setpoint/state').map(({ payload }) => payload);
     await expect.poll(states).toEqual(['online']);
@@ -333,7 +333,7 @@ describe('[points §3.2] devices that say more', () => {
   });
 });
 
-test('`mqtt_timeout_ms`: the end does not wait longer for a broker that does not answer', async () => {
+test('`mqtt_timeout_ms`: stopping waits no longer for a silent broker', async () => {
   const broker = await startMqttBroker();
   const point =
     '      - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept } }\n';
@@ -347,7 +347,7 @@ test('`mqtt_timeout_ms`: the end does not wait longer for a broker that does not
 });
 
 test.each(['forbidden', 'fatal'])(
-  '[points §3.2] a broker on which the status topic is %s to read is no fault',
+  '[points §3.2] the channel works on a broker where reading the status topic is %s',
   async (how) => {
     const broker = await startMqttBroker({ [how]: ['setpoint/state'] });
     const point = `

@@ -22,7 +22,7 @@ function openOutlet({ port }: MqttBroker, limits: Partial<DeviceLimits> = {}): M
   });
 }
 
-test('a site that is connected is online, whatever the broker publishes for an earlier connection', async () => {
+test('a connected site stays online when the broker publishes the will of an earlier connection', async () => {
   const broker = await startMqttBroker();
   onTestFinished(() => broker.stop());
   const states = () => broker.messages.filter(({ topic }) => topic === statusTopic).map(({ payload }) => payload);
@@ -41,7 +41,7 @@ test('a site that is connected is online, whatever the broker publishes for an e
   expect(states()).toHaveLength(3);
 });
 
-test('`mqtt_timeout_ms`: the end does not wait longer for a broker that does not answer', async () => {
+test('`mqtt_timeout_ms`: stopping waits no longer for a silent broker', async () => {
   const broker = await startMqttBroker();
   onTestFinished(() => broker.stop());
   const outlet = openOutlet(broker, { mqtt_timeout_ms: 50 });

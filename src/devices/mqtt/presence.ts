@@ -1,6 +1,6 @@
 /**
- * The availability that a connection publishes of itself [points §3.2]. A broker that notices late that an earlier connection is gone
- * publishes its will after the new one has said that it is there: the client reads its own topic, and says so again.
+ * The status that a connection publishes about itself [points §3.2]. A broker may notice the loss of an earlier connection late, and
+ * publish its will when the new connection is already online: so the client subscribes to its own status topic and corrects it.
  */
 import type { MqttClient } from 'mqtt';
 import type { Clock } from '../../base/clock.ts';
@@ -12,7 +12,7 @@ export interface Presence {
   readonly offline: string;
 }
 
-/** Some brokers end a connection that subscribes to what it may not read. After so many in a row the topic is only written. */
+/** Some brokers close a connection that subscribes to a forbidden topic. After this many in a row the topic is only published to. */
 const unansweredMax = 2;
 
 /** The status of one channel, over all of its connections. */
@@ -25,15 +25,15 @@ export class OwnStatus {
     this.#presence = presence;
   }
 
-  /** Publishes `online`, and again after each `offline`, for as long as `isCurrent`. No other word is answered: that could go on forever. */
+  /** Publishes `online`, and again after each `offline`, for as long as `isCurrent`. Any other payload is ignored, to avoid loops. */
   stayOnline(client: MqttClient, isCurrent: () => boolean): void {
     const { topic, online, offline } = this.#presence;
-    const say = (): void => void client.publish(topic, online, { qos: 1, retain: true });
-    say();
+    const publish = (): void => void client.publish(topic, online, { qos: 1, retain: true });
+    publish();
     if (this.#unanswered >= unansweredMax) return;
     this.#unanswered++;
     client.on('message', (at, payload) => {
-      if (at === topic && isCurrent() && client.connected && payload.toString('utf8') === offline) say();
+      if (at === topic && isCurrent() && client.connected && payload.toString('utf8') === offline) publish();
     });
     client.subscribe(topic, { qos: 1 }, (_error, _granted, packet) => {
       if (packet !== undefined) this.#unanswered = 0;
@@ -65,7 +65,7 @@ export async function disconnectCleanly(
     }
     await untilAborted(client.endAsync(false), limit.signal);
   } catch {
-    // The broker finds out by itself.
+    // The broker publishes the will instead.
   } finally {
     limit.cancel();
     client.end(true);

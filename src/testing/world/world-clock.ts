@@ -40,7 +40,7 @@ export class WorldClock {
     return this.#heap.some((task) => !task.done);
   }
 
-  /** Runs the next task that is due by `untilMs`; false when there is none, and the time is then `untilMs`. */
+  /** Runs the next task due by `untilMs`. If there is none, advances the time to `untilMs` and returns false. */
   step(untilMs: number): boolean {
     this.#ringChanged();
     while (this.#heap[0]?.done === true) this.#pop();
