@@ -5,7 +5,7 @@
 import { Session } from 'node:inspector';
 import { systemClock } from './clock.ts';
 
-/** By then the service is ready, and has no better use for the processor. */
+/** By then the first requests after the start are answered. */
 const trimAfterMs = 5000;
 
 /** Collects all garbage of this thread in one of its next turns. That blocks it for 10 to 50 ms, longer with a large heap. */
@@ -17,7 +17,7 @@ export function trimHeap(): void {
   session.post('HeapProfiler.collectGarbage', () => systemClock.soon(() => session.disconnect()));
 }
 
-/** For a thread whose heap stays small. */
+/** For a thread that is needed as soon as the service is ready, or whose heap stays small. */
 export function trimHeapLater(): void {
   systemClock.after(trimAfterMs, trimHeap);
 }

@@ -1,11 +1,11 @@
 /** Runs a service as a process: one clear line when it cannot start, a clean end on SIGINT and SIGTERM [platform §1.3]. */
 import { systemClock } from '../base/clock.ts';
-import { trimHeap } from '../base/trim-heap.ts';
+import { trimHeapLater } from '../base/trim-heap.ts';
 import { isForOperator, type ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** A process that is asked to stop is gone within this time. */
-const stopDeadlineMs = 9500;
+/** A stop takes no longer than this. A process is gone within 10 s, and ending all threads may take two of them. */
+const stopDeadlineMs = 8000;
 /** npm passes on a Ctrl-C that the terminal has sent already; only a signal that comes later is an impatient second one. */
 const sameSignalMs = 500;
 
@@ -30,7 +30,8 @@ export async function runService(config: () => ServiceConfig | Promise<ServiceCo
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   try {
     service = await startService(await config());
-    trimHeap();
+    // The first requests come now.
+    trimHeapLater();
     return service;
   } catch (error) {
     if (!isForOperator(error)) throw error;

@@ -150,6 +150,14 @@ describe('[data-processing §2.1] Config', () => {
     expect(lines()).toEqual(['tasks: the folder does not exist', 'routes.yaml: file not found, or it cannot be read']);
   });
 
+  test('a folder of tasks alone is named with its path, and why it cannot be read', () => {
+    const tasks = join(folder, 'processing', 'tasks');
+    rmSync(tasks, { recursive: true });
+    expect(() => readTasks(tasks)).toThrow(`${tasks}: the folder does not exist`);
+    writeFileSync(tasks, 'a file');
+    expect(() => readTasks(tasks)).toThrow(`${tasks}: the folder cannot be read (ENOTDIR)`);
+  });
+
   test('file_bytes: that many are read, one more is refused', () => {
     const path = join(folder, 'processing', 'routes.yaml');
     const text = readFileSync(path, 'utf8');

@@ -37,18 +37,24 @@ export function readTasks(folder: string): ReturnType<typeof readTask>['value'][
 
 /** Names of the folder's YAML files, relative to `folder`, in the same order on every machine. */
 function files(folder: string, part: string, lines: string[]): string[] {
+  const shown = part === '.' ? folder : part;
   let names: string[];
   try {
     names = readdirSync(join(folder, part)).filter((name) => name.endsWith('.yaml'));
-  } catch {
-    lines.push(`${part}: the folder does not exist`);
+  } catch (error) {
+    lines.push(`${shown}: ${unreadable(error)}`);
     return [];
   }
   if (names.length > configurationLimits.files) {
-    lines.push(`${part}: ${names.length} files; at most ${configurationLimits.files} are allowed`);
+    lines.push(`${shown}: ${names.length} files; at most ${configurationLimits.files} are allowed`);
     return [];
   }
   return names.sort().map((name) => (part === '.' ? name : `${part}/${name}`));
+}
+
+function unreadable(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'the folder does not exist' : `the folder cannot be read (${code ?? String(error)})`;
 }
 
 function read<T>(folder: string, name: string, reader: (text: string, name: string) => T, lines: string[]): T[] {
