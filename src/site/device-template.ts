@@ -88,39 +88,96 @@ export function readDeviceTemplate(text: string, fileName: string): DeviceTempla
 }
 
 type Given = Readonly<Record<string, string | number>>;
+type Settings = Readonly<Record<string, unknown>>;
+type Values = ReadonlyMap<string, string | number>;
+
+/** Errors of an instance: the member, and the reason. */
+interface Faulty {
+  readonly faults: readonly (readonly [member: string, reason: string])[];
+}
 
 export interface FilledTemplate {
   /** Settings of the channel, without its id. */
-  readonly channel: Readonly<Record<string, unknown>>;
+  readonly channel: Settings;
   /** Points as in site.yaml, without their channel. */
-  readonly points: readonly Readonly<Record<string, unknown>>[];
+  readonly points: readonly Settings[];
 }
 
-/** The template with its parameters inserted, or an error in those: member and reason. */
-export function fillTemplate(
-  template: DeviceTemplate,
-  given: Given,
-): FilledTemplate | { readonly faults: readonly (readonly [member: string, reason: string])[] } {
+/** The template with its parameters inserted, for a device with a channel of its own. */
+export function fillTemplate(template: DeviceTemplate, given: Given): FilledTemplate | Faulty {
+  const values = valuesOf(template, given, () => true);
+  if ('faults' in values) return values;
+  return { channel: filled(template.channel, values) as Settings, points: filledPoints(template, values) };
+}
+
+/** A channel of the site that several devices share. */
+export interface SharedChannel {
+  readonly id: string;
+  readonly driver: string;
+  /** Its settings that a point may have for itself. */
+  readonly ofPoints: readonly string[];
+  readonly settings: Settings;
+}
+
+/**
+ * The template for a channel of the site. What the points may have for themselves, such as the unit of a Modbus device, stays in
+ * `channel`, unless it depends on a parameter that is not given: then that of the channel applies, as for all its other settings.
+ */
+export function fillForChannel(template: DeviceTemplate, given: Given, shared: SharedChannel): FilledTemplate | Faulty {
+  if (template.channel.driver !== shared.driver) {
+    const reason = `template ${template.name} is for a ${template.channel.driver} channel; ${shared.id} is ${shared.driver}`;
+    return { faults: [['channel', reason]] };
+  }
+  const inPoints = parametersIn(template.points);
+  const values = valuesOf(template, given, (name) => inPoints.has(name));
+  if ('faults' in values) return values;
+  const settings = Object.entries(template.channel).map(([name, text]) => ({
+    name,
+    text,
+    parameters: parametersIn(text),
+  }));
+  const [own, others] = [true, false].map((wanted) =>
+    settings.filter(({ name }) => shared.ofPoints.includes(name) === wanted),
+  );
+  const faults = (others ?? []).flatMap(({ name, text, parameters }): Faulty['faults'][number][] => {
+    const contradicts = JSON.stringify(filled(text, values)) !== JSON.stringify(shared.settings[name]);
+    return [...parameters]
+      .filter((parameter) => contradicts && Object.hasOwn(given, parameter))
+      .map((parameter) => [
+        `parameters/${parameter}`,
+        `${given[parameter]} is not the ${name} of channel ${shared.id}: leave ${parameter} out, or channel for a channel of its own`,
+      ]);
+  });
+  if (faults.length > 0) return { faults };
+  const kept = (own ?? []).filter(({ parameters }) => [...parameters].every((name) => Object.hasOwn(given, name)));
+  return {
+    channel: Object.fromEntries(kept.map(({ name, text }) => [name, filled(text, values)])),
+    points: filledPoints(template, values),
+  };
+}
+
+/** Given values and defaults, or what is wrong with them; only a `needed` parameter has to have one. */
+function valuesOf(template: DeviceTemplate, given: Given, needed: (name: string) => boolean): Values | Faulty {
   const faults: [string, string][] = [];
   const values = new Map<string, string | number>();
   for (const name of Object.keys(given))
     if (!Object.hasOwn(template.parameters, name)) {
       const known = Object.keys(template.parameters).join(', ');
-      faults.push([name, `template ${template.name} has no parameter ${name}; it has ${known}`]);
+      faults.push([`parameters/${name}`, `template ${template.name} has no parameter ${name}; it has ${known}`]);
     }
   for (const [name, { type, default: otherwise }] of Object.entries(template.parameters)) {
     const value = given[name] ?? otherwise;
-    if (value === undefined) faults.push([name, `template ${template.name} needs the parameter ${name} (${type})`]);
-    else if (!isOfType(value, type))
-      faults.push([name, `must be ${type === 'integer' ? 'a whole number' : `a ${type}`}`]);
+    const fault = (reason: string): void => void faults.push([`parameters/${name}`, reason]);
+    if (value === undefined) {
+      if (needed(name)) fault(`template ${template.name} needs the parameter ${name} (${type})`);
+    } else if (!isOfType(value, type)) fault(`must be ${type === 'integer' ? 'a whole number' : `a ${type}`}`);
     else values.set(name, value);
   }
-  if (faults.length > 0) return { faults };
-  const fill = (node: unknown): unknown => filled(node, values);
-  return {
-    channel: fill(template.channel) as FilledTemplate['channel'],
-    points: template.points.map((point) => fill(point) as FilledTemplate['points'][number]),
-  };
+  return faults.length > 0 ? { faults } : values;
+}
+
+function filledPoints({ points }: DeviceTemplate, values: Values): readonly Settings[] {
+  return points.map((point) => filled(point, values) as Settings);
 }
 
 function isOfType(value: string | number, type: Static<typeof parameter>['type']): boolean {
@@ -132,7 +189,7 @@ const alone = /^\$\{([a-z][a-z0-9_]*)\}$/;
 const within = /\$\{([a-z][a-z0-9_]*)\}/g;
 
 /** `${name}` alone is the parameter's value; inside other text it is inserted as text. */
-function filled(node: unknown, values: ReadonlyMap<string, string | number>): unknown {
+function filled(node: unknown, values: Values): unknown {
   if (typeof node === 'string') {
     const value = values.get(alone.exec(node)?.[1] ?? '');
     return value ?? node.replaceAll(within, (text, name: string) => String(values.get(name) ?? text));
@@ -140,4 +197,9 @@ function filled(node: unknown, values: ReadonlyMap<string, string | number>): un
   if (Array.isArray(node)) return node.map((each) => filled(each, values));
   if (typeof node !== 'object' || node === null) return node;
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, filled(value, values)]));
+}
+
+/** The names of the parameters in a part of a template. */
+function parametersIn(node: unknown): ReadonlySet<string> {
+  return new Set([...JSON.stringify(node).matchAll(within)].map(([, name = '']) => name));
 }

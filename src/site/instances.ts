@@ -1,6 +1,7 @@
 /** The instances of site.yaml with their points, including those of device templates [points §1.1]. */
 import type { Decoded } from '../base/decode.ts';
-import { type DeviceTemplates, fillTemplate } from './device-template.ts';
+import { type DeviceTemplate, type DeviceTemplates, fillForChannel, fillTemplate } from './device-template.ts';
+import { driverNames, protocolOf } from './protocol/index.ts';
 
 /** A channel as in the file, or in a template; `path` is where an error is reported. */
 export interface ChannelText {
@@ -30,6 +31,7 @@ function templateChannelId(template: string, instance: number): string {
 
 export function fromTemplates<Point>(
   instances: readonly GivenInstance<Point>[],
+  siteChannels: readonly ChannelText[],
   templates: DeviceTemplates,
   decodePoint: (value: unknown) => Decoded<Point>,
   fault: Fault,
@@ -42,7 +44,10 @@ export function fromTemplates<Point>(
       checkPlain(instance, path, fault);
       return { id: instance.id, points: own };
     }
-    const device = fromTemplate(instance, instance.template, templates, path, fault);
+    const template = templates.get(instance.template);
+    if (template === undefined)
+      fault(`${path}/template`, `unknown device template ${instance.template}; \`setpoint site templates\` lists them`);
+    const device = template === undefined ? null : fromTemplate(instance, template, siteChannels, path, fault);
     if (device === null) return { id: instance.id, points: own };
     channels.push(...device.channels);
     const points = device.points.flatMap((given, at) => {
@@ -63,28 +68,67 @@ function checkPlain<Point>(instance: GivenInstance<Point>, path: string, fault: 
     if (instance[member] !== undefined) fault(`${path}/${member}`, `${member} needs a template`);
 }
 
+interface TemplatedDevice {
+  readonly channels: readonly ChannelText[];
+  readonly points: readonly unknown[];
+}
+
 function fromTemplate<Point>(
   { id, parameters = {}, channel }: GivenInstance<Point>,
-  name: string,
-  templates: DeviceTemplates,
+  template: DeviceTemplate,
+  siteChannels: readonly ChannelText[],
   path: string,
   fault: Fault,
-): { readonly channels: readonly ChannelText[]; readonly points: readonly unknown[] } | null {
-  const template = templates.get(name);
-  if (template === undefined) {
-    fault(`${path}/template`, `unknown device template ${name}; \`setpoint site templates\` lists them`);
+): TemplatedDevice | null {
+  if (channel !== undefined) return onSharedChannel(channel, parameters, template, siteChannels, path, fault);
+  const device = fillTemplate(template, parameters);
+  if ('faults' in device) {
+    for (const [member, reason] of device.faults) fault(`${path}/${member}`, reason);
     return null;
   }
-  const filled = fillTemplate(template, parameters);
-  if ('faults' in filled) {
-    for (const [member, reason] of filled.faults) fault(`${path}/parameters/${member}`, reason);
-    return null;
-  }
-  const channelId = channel ?? templateChannelId(name, id);
-  const driver = String(filled.channel['driver']);
+  const given = { ...device.channel, id: templateChannelId(template.name, id), driver: template.channel.driver };
   return {
-    channels:
-      channel === undefined ? [{ given: { ...filled.channel, id: channelId, driver }, path: `${path}/template` }] : [],
-    points: filled.points.map((point) => ({ ...point, channel: channelId })),
+    channels: [{ given, path: `${path}/template` }],
+    points: device.points.map((point) => ({ ...point, channel: given.id })),
   };
 }
+
+function onSharedChannel(
+  id: string,
+  parameters: Readonly<Record<string, string | number>>,
+  template: DeviceTemplate,
+  siteChannels: readonly ChannelText[],
+  path: string,
+  fault: Fault,
+): TemplatedDevice | null {
+  const channel = siteChannels.find(({ given }) => given.id === id)?.given;
+  if (channel === undefined) {
+    fault(`${path}/channel`, `unknown channel ${id}`);
+    return null;
+  }
+  const driver = driverNames.find((name) => name === channel.driver);
+  // Reported with the channel.
+  if (driver === undefined) return null;
+  const protocol = protocolOf(driver);
+  const inAddress = protocol.addressSettings ?? [];
+  const ofPoints = [...inAddress, ...(protocol.polled === true ? [pollInterval] : [])];
+  const device = fillForChannel(template, parameters, { id, driver, ofPoints, settings: { ...channel } });
+  if ('faults' in device) {
+    for (const [member, reason] of device.faults) fault(`${path}/${member}`, reason);
+    return null;
+  }
+  const { [pollInterval]: interval, ...rest } = device.channel;
+  const points = device.points.map((point) => {
+    const address = { ...Object(point['address']) } as Readonly<Record<string, unknown>>;
+    const settings = Object.entries(rest).filter(([name]) => protocol.takesSetting?.(name, address) !== false);
+    return {
+      ...(interval === undefined ? {} : { [pollInterval]: interval }),
+      ...point,
+      address: { ...Object.fromEntries(settings), ...address },
+      channel: id,
+    };
+  });
+  return { channels: [], points };
+}
+
+const pollInterval = 'poll_interval_ms';

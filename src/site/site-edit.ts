@@ -16,6 +16,8 @@ export interface NewDevice {
   readonly id: number;
   readonly name: string;
   readonly template: string;
+  /** A channel of the site, instead of one of its own. */
+  readonly channel?: string;
   readonly parameters: Readonly<Record<string, string | number>>;
 }
 

@@ -168,13 +168,14 @@ export function readSite(text: string, fileName: string, files: SiteFiles = noFi
   if (!decoded.ok)
     throw new YamlError([...faults, ...decoded.issues.map((issue) => file.at(issue.path, issue.message))]);
   const { value } = decoded;
+  const own = value.channels.map((given, position) => ({ given, path: `/channels/${position}` }));
   const devices = fromTemplates(
     value.instances,
+    own,
     files.templates,
     decodePoint,
     (path, reason) => void faults.push(file.at(path, reason)),
   );
-  const own = value.channels.map((given, position) => ({ given, path: `/channels/${position}` }));
   const channels = readChannels([...own, ...devices.channels], files, file, faults);
   const points = readPoints(devices.instances, channels, file, faults);
   if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));

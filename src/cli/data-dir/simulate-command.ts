@@ -6,7 +6,7 @@ import { bankOf, unitsOf, wordOrderOf } from '../../devices/templates/simulated-
 import { wholeNumber } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import type { DataDirParts } from './data-dir.ts';
-import { parameterOption } from './site-command.ts';
+import { parameterOption, parametersFor, templateNamed } from './site-command.ts';
 
 export interface SimulateParts extends DataDirParts {
   readonly untilStopped: () => Promise<void>;
@@ -15,7 +15,7 @@ export interface SimulateParts extends DataDirParts {
 interface Options {
   readonly port: number;
   readonly host: string;
-  readonly set: Readonly<Record<string, string | number>>;
+  readonly set: Readonly<Record<string, string>>;
 }
 
 const defaultPort = 1502;
@@ -37,15 +37,13 @@ async function simulate(
   { port, host, set }: Options,
 ): Promise<void> {
   const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
-  const template = templates.get(name);
-  if (template === undefined)
-    throw new CommandError(`unknown device template ${name}; \`setpoint site templates\` lists them`);
+  const template = templateNamed(templates, name);
   if (template.channel.driver !== 'modbus-tcp' && template.channel.driver !== 'sunspec')
     throw new CommandError(`${name} is not a Modbus template (driver ${template.channel.driver})`);
   const [first] = template.self_test;
   if (first === undefined)
     throw new CommandError(`template ${name} has no self-test: add one, its registers are simulated`);
-  const selfTest = { ...first, parameters: { ...first.parameters, ...set } };
+  const selfTest = { ...first, parameters: { ...first.parameters, ...parametersFor(template, set) } };
   const bank = bankOf(selfTest, wordOrderOf(template), sunSpecModels, (table, register, value) =>
     terminal.out(`written ${table} ${register}: ${value}\n`),
   );

@@ -6,7 +6,7 @@ import { replaceDurably } from '../../base/own-file.ts';
 import { YamlError } from '../../base/yaml.ts';
 import { readSiteFiles } from '../../devices/materials.ts';
 import { selfTestFaults } from '../../devices/templates/self-test.ts';
-import type { DeviceTemplate } from '../../site/device-template.ts';
+import type { DeviceTemplate, DeviceTemplates } from '../../site/device-template.ts';
 import { readSite } from '../../site/site.ts';
 import { freeInstanceId, newSiteText, withDevice, withPoints } from '../../site/site-edit.ts';
 import { confirmedOption, unreadable, wholeNumber } from '../command-line.ts';
@@ -28,7 +28,7 @@ export interface SiteFileParts extends DataDirParts {
 interface Confirmed {
   readonly confirmed?: true;
 }
-type Parameters = Readonly<Record<string, string | number>>;
+type Texts = Readonly<Record<string, string>>;
 
 const siteFile = 'site.yaml';
 /** The service runs under another account, which must be able to read it. */
@@ -49,6 +49,7 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .argument('<template>', 'one that `setpoint site templates` lists')
     .option('--id <number>', 'number of the instance; the next free one by default', wholeNumber)
     .requiredOption('--name <name>', 'name of the instance')
+    .option('--channel <id>', 'a channel of the site that several devices share; a new one by default')
     .addOption(parameterOption('host=192.168.1.50'))
     .option(...confirmedOption)
     .action((template: string, options: AddOptions) => addDevice(parts, template, options));
@@ -81,11 +82,28 @@ export function parameterOption(example: string): Option {
     .default({}, 'none');
 }
 
-/** `host=10.0.0.7`: a number if it looks like one. */
-function parameter(text: string, before: Parameters): Parameters {
+/** `host=10.0.0.7` */
+function parameter(text: string, before: Texts): Texts {
   const [, name, value] = /^([a-z][a-z0-9_]*)=(.+)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('Give name=value.');
-  return { ...before, [name]: /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(value) ? Number(value) : value };
+  return { ...before, [name]: value };
+}
+
+/** A number where the template has a number; the site parser refuses what is left. */
+export function parametersFor(template: DeviceTemplate, texts: Texts): Record<string, string | number> {
+  const valueOf = (name: string, text: string): string | number => {
+    const type = Object.hasOwn(template.parameters, name) ? template.parameters[name]?.type : 'text';
+    return type !== 'text' && /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text) ? Number(text) : text;
+  };
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, valueOf(name, text)]));
+}
+
+/** Throws for a name that no template has. */
+export function templateNamed(templates: DeviceTemplates, name: string): DeviceTemplate {
+  const template = templates.get(name);
+  if (template === undefined)
+    throw new CommandError(`unknown device template ${name}; \`setpoint site templates\` lists them`);
+  return template;
 }
 
 interface NewOptions extends Confirmed {
@@ -106,13 +124,16 @@ function newSite(parts: SiteFileParts, { id, timezone, name = id, confirmed }: N
 interface AddOptions extends Confirmed {
   readonly id?: number;
   readonly name: string;
-  readonly set: Parameters;
+  readonly channel?: string;
+  readonly set: Texts;
 }
 
-function addDevice(parts: SiteFileParts, template: string, { id, name, set, confirmed }: AddOptions): void {
+function addDevice(parts: SiteFileParts, template: string, { id, name, channel, set, confirmed }: AddOptions): void {
   const { path, text } = siteText(parts);
   const files = readSiteFiles(parts.settings().configDir);
-  const edited = withDevice(text, { id: id ?? freeInstanceId(text), name, template, parameters: set });
+  const parameters = parametersFor(templateNamed(files.templates, template), set);
+  const shared = channel === undefined ? {} : { channel };
+  const edited = withDevice(text, { id: id ?? freeInstanceId(text), name, template, ...shared, parameters });
   const site = readSite(edited, siteFile, files);
   const instance = site.instances.at(-1);
   const points = site.points.filter((point) => point.instance === instance?.id);
@@ -161,9 +182,7 @@ function listTemplates({ terminal, settings }: SiteFileParts, json: boolean): vo
 
 async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: string): Promise<void> {
   const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
-  const template = templates.get(name);
-  if (template === undefined)
-    throw new CommandError(`unknown device template ${name}; \`setpoint site templates\` lists them`);
+  const template = templateNamed(templates, name);
   const faults = await selfTestFaults(template, clock, { sunSpecModels });
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
   terminal.out(`${name}: no errors (${quantity(template.self_test.length, 'self-test')})\n`);

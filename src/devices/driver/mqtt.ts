@@ -9,12 +9,11 @@ import { newId } from '../../base/id.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
-import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
 import { mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
-import { disconnectCleanly, OwnStatus, type Presence } from '../mqtt/presence.ts';
+import { disconnectCleanly, OwnStatus, type Presence, withWords } from '../mqtt/presence.ts';
 
 /** Settings of a channel from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {
@@ -36,10 +35,6 @@ interface Place extends PayloadFormat {
   readonly acceptsRetained: boolean;
   readonly availability: Presence | undefined;
 }
-
-type GivenPresence = Partial<Presence> & Pick<Presence, 'topic'>;
-const withWords = (given: GivenPresence | undefined): Presence | undefined =>
-  given === undefined ? undefined : { ...presenceWords, ...given };
 
 /** Keepalive interval in seconds; the connection is closed after one and a half of it without an answer. */
 const defaultKeepAliveSeconds = 15;

@@ -5,11 +5,19 @@
 import type { MqttClient } from 'mqtt';
 import type { Clock } from '../../base/clock.ts';
 import { deadline, untilAborted } from '../../base/deadline.ts';
+import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 
 export interface Presence {
   readonly topic: string;
   readonly online: string;
   readonly offline: string;
+}
+
+type GivenPresence = Partial<Presence> & Pick<Presence, 'topic'>;
+
+/** With the default payloads. */
+export function withWords(given: GivenPresence | undefined): Presence | undefined {
+  return given === undefined ? undefined : { ...presenceWords, ...given };
 }
 
 /** Some brokers close a connection that subscribes to a forbidden topic. After this many in a row the topic is only published to. */

@@ -19,6 +19,7 @@ import { deviceLimits } from '../limits.ts';
 import { serveModbus } from '../modbus/modbus-server.ts';
 import type { RegisterBank } from '../modbus/register-bank.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
+import { withWords } from '../mqtt/presence.ts';
 import { bankOf, placeholders, unitsOf, wordOrderOf, wordsOf } from './simulated-device.ts';
 
 /** How long the points get to say what they should, and how often they are looked at. */
@@ -86,15 +87,27 @@ function messageFaults(template: DeviceTemplate, test: DeviceSelfTest): string[]
   const said = mismatches(test, site, (point) => {
     const own = written.get(point.index);
     if (own !== undefined) return own;
-    const { topic } = mqttAddressOf(point);
-    const message = test.given.messages?.[topic];
-    if (message === undefined) return null;
-    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    const text = givenMessage(test, mqttAddressOf(point).topic);
+    if (text === undefined || !isThere(test, site, point)) return null;
     const value = valueIn(Buffer.from(text), formatOf(point));
     if (value === null) return null;
     return 'text' in value ? value.text : value.number * point.scale + point.offset;
   });
   return [...faults, ...said];
+}
+
+function givenMessage({ given }: DeviceSelfTest, topic: string): string | undefined {
+  const message = given.messages?.[topic];
+  return message === undefined || typeof message === 'string' ? message : JSON.stringify(message);
+}
+
+/** By the availability of its device. */
+function isThere(test: DeviceSelfTest, site: Site, point: SitePoint): boolean {
+  const channel = site.channels[point.channel];
+  const presence = withWords(
+    mqttAddressOf(point).availability ?? (channel?.driver === 'mqtt' ? channel.availability : undefined),
+  );
+  return presence === undefined || givenMessage(test, presence.topic) === presence.online;
 }
 
 function formatOf(point: SitePoint): PayloadFormat {

@@ -68,6 +68,8 @@ type Fault = (field: string, message: string) => void;
 export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
   settings: decoder(modbusTcp),
   address: decoder(modbusAddress),
+  addressSettings: ['unit_id', 'word_order'],
+  takesSetting: (name, { table }) => name !== 'word_order' || !isOfBits(table),
   polled: true,
   defaultMaxAgeMs: ({ poll_interval_ms }, own = poll_interval_ms) => 5 * own,
   rawRange: (address) => (address.scale_from === undefined ? rawRangeIn(address) : undefined),
@@ -79,7 +81,7 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
     ),
   checkAddress(address, kind, fault) {
     const { table, register, type, bit, scale_from: scaleFrom } = address;
-    const bits = table === 'coil' || table === 'discrete';
+    const bits = isOfBits(table);
     if (bits && type !== 'bool') fault('address/type', 'a coil or discrete input is a bool');
     else if (!bits && type === 'bool' && bit === undefined)
       fault('address/type', 'bool goes with coil and discrete, and with a bit of a register');
@@ -91,6 +93,10 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
       fault('address/scale_from', 'only a number in registers has a scale');
   },
 };
+
+function isOfBits(table: unknown): boolean {
+  return table === 'coil' || table === 'discrete';
+}
 
 function checkParts({ type, length, bit, word_order, byte_order }: ModbusAddress, bits: boolean, fault: Fault): void {
   const isLong = type === 'string' || type === 'bitfield';

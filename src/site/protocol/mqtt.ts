@@ -75,6 +75,7 @@ export type MqttAddress = Static<typeof mqttAddress>;
 export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   settings: decoder(mqttSettings),
   address: decoder(mqttAddress),
+  addressSettings: ['availability'],
   defaultMaxAgeMs: () => 60_000,
   places: ({ topic, path }, { url }) => [`${url}/${topic}/${path ?? ''}`],
   hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,
