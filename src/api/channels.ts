@@ -16,8 +16,10 @@ export const scanCountMaximum = 1000;
 const channelEntry = strict({
   channel: Type.String(),
   driver: Type.String(),
-  /** Setpoint asks the device for its values: its channel can be traced and scanned. */
+  /** Setpoint asks the device for its values: its channel can be scanned. */
   polled: Type.Boolean(),
+  /** What is exchanged with the device is kept: its channel can be traced. */
+  traced: Type.Boolean(),
   state: Type.Enum(['online', 'refusing', 'offline']),
   points: Type.Integer(),
   last_reading_at: nullable(moment),
@@ -54,7 +56,7 @@ export const channels = {
   }),
   trace: automationQuery({
     name: 'automation.channel.trace',
-    summary: 'Read the newest requests to a device with raw answers',
+    summary: 'Read the newest requests to a device, or messages of it, as they came',
     path: '/channels/:channel/trace',
     params: channelPath,
     query: wire.noQuery,

@@ -26,6 +26,7 @@ export const deviceLimitsSchema = strict({
   ),
   scan_timeout_ms: limit(60_000, [1000, 600_000], 'time that looking through a device may take'),
   trace_exchanges: limit(100, [1, 10_000], 'exchanges of each channel that are kept for its trace'),
+  trace_payload_bytes: limit(256, [16, 65_536], 'bytes of a message that the trace of its channel shows'),
   mqtt_timeout_ms: limit(
     5000,
     [10, 60_000],

@@ -23,6 +23,7 @@ test('[points §8.5] the newest reading, the newest error with its point, and th
       channel: 'derived',
       driver: 'virtual',
       polled: false,
+      traced: false,
       state: 'refusing',
       points: 4,
       last_reading_at: '1970-01-01T00:00:08.500Z',

@@ -29,6 +29,7 @@ export function channelEntries(
       channel: id,
       driver,
       polled: protocolOf(driver).polled === true,
+      traced: protocolOf(driver).traced === true,
       state:
         states.find((known) => known.id === id)?.state ?? (sample?.online[position] === true ? 'online' : 'offline'),
       points: points.length,

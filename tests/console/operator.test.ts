@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { fillModels } from '../../src/devices/sunspec/model-registers.ts';
 import { startFaultDevice } from '../../src/testing/fault-device.ts';
+import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
 import {
   editorFlow,
   runCommand,
@@ -223,11 +224,11 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
-  test('a channel whose driver sends no requests offers no scan', async () => {
+  test('a channel whose driver exchanges nothing offers no scan', async () => {
     const { page, context, complaints } = await visit(browser, service, { hash: '/devices' });
     await page.getByRole('button', { name: 'Inspect plant' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('The driver simulated sends no requests').waitFor();
+    await dialog.getByText('The driver simulated exchanges nothing with a device').waitFor();
     expect(await dialog.getByRole('button', { name: 'Scan' }).count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
@@ -281,28 +282,41 @@ instances:
     }
   });
 
-  test('[points §8.6] the device dialog shows requests with raw answers, and scans models', async () => {
+  test('[points §8.6] the device dialog shows requests with raw answers or messages, and scans models', async () => {
     const device = await startFaultDevice();
+    const broker = await startMqttBroker();
     fillModels(device.bank(1), 1, 40_000, [
       { model: 1, values: { Mn: 'Example' } },
       { model: 103, values: { W: 4200, W_SF: 0 } },
     ]);
     const folders = testFolders(`schema: svc.site.v1
 site: { id: s, name: S, timezone: UTC }
-channels: [{ id: inverter, driver: sunspec, host: 127.0.0.1, port: ${device.port} }]
+channels:
+  - { id: inverter, driver: sunspec, host: 127.0.0.1, port: ${device.port} }
+  - { id: broker, driver: mqtt, url: "mqtt://127.0.0.1:${broker.port}" }
 instances:
   - id: 1
     name: inverter
     points:
       - { id: 1, name: power, kind: measurement, unit: kW, channel: inverter, address: { point: W } }
       - { id: 2, name: maker, kind: measurement, unit: "1", channel: inverter, address: { point: Mn } }
+  - id: 2
+    name: cellar
+    points:
+      - { id: 1, name: relay, kind: measurement, unit: "1", channel: broker, address: { topic: cellar/relay, path: $.on } }
 `);
     const own = await startTestService(folders);
     try {
       const { page, context, complaints } = await visit(browser, own, { role: 'Engineer' });
       await page.getByRole('link', { name: 'Devices', exact: true }).click();
-      await page.getByRole('button', { name: 'Inspect inverter' }).click();
       const dialog = page.getByRole('dialog');
+      await broker.publish('cellar/relay', '{"on":true,"source":"button"}');
+      await page.getByRole('button', { name: 'Inspect broker' }).click();
+      await dialog.getByRole('row', { name: 'message cellar/relay {"on":true,"source":"button"}' }).waitFor();
+      await dialog.getByText('1 good, 0 without a usable value, 0 not confirmed').waitFor();
+      expect(await dialog.getByRole('button', { name: 'Scan' }).count()).toBe(0);
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await page.getByRole('button', { name: 'Inspect inverter' }).click();
       await dialog
         .getByText(/read holding \d+\.\.\d+ of unit 1/)
         .first()
@@ -342,6 +356,7 @@ instances:
     } finally {
       await own.stop();
       await device.close();
+      await broker.stop();
       folders.remove();
     }
   });

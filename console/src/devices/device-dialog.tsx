@@ -26,15 +26,21 @@ const words = deviceWords;
 const registerEnd = 65_536;
 
 interface DialogParts {
-  readonly channel: Pick<ChannelView, 'channel' | 'driver' | 'polled'>;
+  readonly channel: Pick<ChannelView, 'channel' | 'driver' | 'polled' | 'traced'>;
   readonly onClose: () => void;
 }
 
-export function DeviceDialog({ channel: { channel, driver, polled }, onClose }: DialogParts) {
+export function DeviceDialog({ channel: { channel, driver, polled, traced }, onClose }: DialogParts) {
   if (polled) return <AskedDevice channel={channel} isModbus={driver === 'modbus-tcp'} onClose={onClose} />;
   return (
     <Modal opened onClose={onClose} title={channel} size="xl" closeButtonProps={{ 'aria-label': words.close }}>
-      <Text size="sm">{words.trace.never(driver)}</Text>
+      {traced ? (
+        <Stack>
+          <Trace channel={channel} words={words.messages} />
+        </Stack>
+      ) : (
+        <Text size="sm">{words.trace.never(driver)}</Text>
+      )}
     </Modal>
   );
 }
@@ -49,7 +55,6 @@ interface AskedParts {
 function AskedDevice({ channel, isModbus, onClose }: AskedParts) {
   const session = useSession();
   const mayScan = session.status !== 'out' && mayManage(session.facts.role);
-  const trace = useTrace(channel);
   const scan = useScan(channel);
   const [chosen, setChosen] = useState<readonly FoundPlace[]>([]);
   const [isAdding, setAdding] = useState(false);
@@ -71,26 +76,40 @@ function AskedDevice({ channel, isModbus, onClose }: AskedParts) {
         {mayScan && (
           <Scan scan={scan} isModbus={isModbus} chosen={chosen} onChoose={setChosen} onAdd={() => setAdding(true)} />
         )}
-        <Title order={2} size="h4">
-          {words.trace.title}
-        </Title>
-        <Text size="sm">{words.trace.lead}</Text>
-        {trace.isError && <Failure error={trace.error} onRetry={() => void trace.refetch()} />}
-        {trace.data !== undefined && <Exchanges trace={trace.data} />}
+        <Trace channel={channel} words={words.trace} />
       </Stack>
     </Modal>
   );
 }
 
-function Exchanges({ trace: { counts, exchanges } }: { trace: TracedChannel }) {
-  if (exchanges.length === 0) return <Text size="sm">{words.trace.none}</Text>;
+interface TraceParts {
+  /** Those of requests, or of messages. */
+  readonly words: typeof deviceWords.trace | typeof deviceWords.messages;
+}
+
+function Trace({ channel, words: own }: TraceParts & { readonly channel: string }) {
+  const trace = useTrace(channel);
+  return (
+    <>
+      <Title order={2} size="h4">
+        {own.title}
+      </Title>
+      <Text size="sm">{own.lead}</Text>
+      {trace.isError && <Failure error={trace.error} onRetry={() => void trace.refetch()} />}
+      {trace.data !== undefined && <Exchanges trace={trace.data} words={own} />}
+    </>
+  );
+}
+
+function Exchanges({ trace: { counts, exchanges }, words: own }: TraceParts & { readonly trace: TracedChannel }) {
+  if (exchanges.length === 0) return <Text size="sm">{own.none}</Text>;
   return (
     <>
       <Text size="sm">
-        {words.trace.counts(shownNumber(counts.answered), shownNumber(counts.refused), shownNumber(counts.no_answer))}
+        {own.counts(shownNumber(counts.answered), shownNumber(counts.refused), shownNumber(counts.no_answer))}
       </Text>
-      <table className={table['table']} aria-label={words.trace.title}>
-        <Columns of={words.trace.columns} />
+      <table className={table['table']} aria-label={own.title}>
+        <Columns of={own.columns} />
         <tbody>
           {exchanges.toReversed().map(({ at, duration_ms: ms, request, answer, result }) => (
             <tr key={`${at} ${request} ${ms}`} data-result={result}>

@@ -63,14 +63,14 @@ export const channelCommands = [
     print: (terminal, { data }) => printTable(terminal, channelColumns, data.list),
   }),
   operationCommand('channels trace', channels.trace, {
-    description: 'print the newest requests to a device with raw answers',
+    description: 'print the newest requests to a device with raw answers, or the newest messages of an MQTT channel',
     params,
     watch: true,
     print(terminal, { data: { counts, exchanges } }) {
       printTable(terminal, exchangeColumns, exchanges);
       if (terminal.outIsTerminal)
         terminal.out(
-          `${counts.answered} answered, ${counts.refused} refused, ${counts.no_answer} timed out since the device layer started\n`,
+          `${counts.answered} successful, ${counts.refused} refused, ${counts.no_answer} without an answer since the device layer started\n`,
         );
     },
   }),

@@ -264,6 +264,7 @@ describe('[points §3.2] devices that say more', () => {
     await broker.publish('d/kept', '7.5', true);
     devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + more, folders, {
       mqtt_timeout_ms: 300,
+      trace_payload_bytes: 16,
     });
     await devices.online();
   });
@@ -284,6 +285,12 @@ describe('[points §3.2] devices that say more', () => {
     expect((await devices.layer.errors()).map(({ message }) => message)).toContain(
       'the device is offline (availability topic)',
     );
+    await broker.publish('d/lwt', 'online');
+    await expect
+      .poll(async () => (await devices.layer.errors()).map(({ index, message }) => [index, message]))
+      .toContainEqual([door, 'the device is online again and has not sent a value yet']);
+    await broker.publish('d/door', 'SHUT');
+    await expect.poll(() => devices.value(door)).toBe(0);
   });
 
   test('a retained message counts where it is accepted, as uncertain', async () => {
@@ -291,6 +298,24 @@ describe('[points §3.2] devices that say more', () => {
     expect(devices.memory.quality[kept]).toBe(2);
     await broker.publish('d/kept', '8');
     await expect.poll(() => devices.memory.quality[kept]).toBe(1);
+  });
+
+  test('[points §8.6] the trace has messages and commands, with trace_payload_bytes of each payload', async () => {
+    const exchanges = async () =>
+      (await devices.layer.trace(0))?.exchanges.map(({ request, answer, result }) => [request, answer, result]);
+    await broker.publish('d/mode', '16 bytes exactly');
+    await broker.publish('d/mode', 'one byte too many');
+    await broker.publish('d/kept', 'no number');
+    await broker.publish('d/lwt', 'Online');
+    await expect.poll(exchanges).toEqual([
+      ['retained message d/kept', '7.5', 'answered'],
+      ['message d/mode', '16 bytes exactly', 'answered'],
+      ['message d/mode', 'one byte too man… (17 bytes)', 'answered'],
+      ['message d/kept', 'no number', 'refused'],
+      ['message d/lwt', 'Online', 'answered'],
+    ]);
+    expect(devices.command(relay, 1)).toBe('accepted');
+    await expect.poll(exchanges).toContainEqual(['publish d/relay ON', 'confirmed', 'answered']);
   });
 
   test('text is shown and is not a number', async () => {

@@ -10,7 +10,7 @@ import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
-import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
+import type { DeviceExchange, Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
 import { mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 import { disconnectCleanly, OwnStatus, type Presence, withWords } from '../mqtt/presence.ts';
@@ -191,6 +191,25 @@ class MqttDriver implements Driver {
       return [{ index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good }];
     });
     this.#context.publish(readings);
+    // Its own status is not of a device.
+    if (places.length === 0 && !this.#presences.has(topic)) return;
+    const kind = isRetained ? 'retained message' : 'message';
+    this.#exchanged(
+      `${kind} ${topic}`,
+      this.#shown(payload),
+      0,
+      places.length > readings.length ? 'refused' : 'answered',
+    );
+  }
+
+  #shown(payload: Buffer): string {
+    const { trace_payload_bytes: bytesMax } = this.#context.limits;
+    if (payload.length <= bytesMax) return payload.toString('utf8');
+    return `${payload.toString('utf8', 0, bytesMax)}… (${payload.length} bytes)`;
+  }
+
+  #exchanged(request: string, answer: string, durationMs: number, result: DeviceExchange['result']): void {
+    this.#context.exchanged({ atMs: this.#context.clock.wallMs(), durationMs, request, answer, result });
   }
 
   #unread(indexes: readonly number[], code: DriverFailure['code'], message: string): [] {
@@ -202,9 +221,11 @@ class MqttDriver implements Driver {
   #heard(topic: string, payload: Buffer): void {
     const watching = this.#presences.get(topic);
     if (watching === undefined) return;
+    const wasOffline = watching.filter((place) => this.#said.has(topic) && !this.#isThere(place));
     this.#said.set(topic, payload.toString('utf8'));
-    const gone = watching.filter((place) => !this.#isThere(place)).map(({ index }) => index);
-    this.#unread(gone, 'no-answer', absent);
+    const indexes = (places: readonly Place[]): number[] => places.map(({ index }) => index);
+    this.#unread(indexes(watching.filter((place) => !this.#isThere(place))), 'no-answer', absent);
+    this.#unread(indexes(wasOffline.filter((place) => this.#isThere(place))), 'no-answer', returned);
   }
 
   /** A device with an availability topic is offline until it reports otherwise. */
@@ -226,6 +247,7 @@ class MqttDriver implements Driver {
       return;
     }
     const deadline = this.#deadline(client, 'the broker did not confirm a command in time');
+    const startedMs = this.#context.clock.monotonicMs();
     let open = true;
     this.#inFlight++;
     const lost = (): void => done(new Error('the connection ended'));
@@ -238,6 +260,12 @@ class MqttDriver implements Driver {
       const sent = error === undefined || error === null;
       const failure = sent ? null : ({ code: 'no-answer', message: reasonOf(error) } as const);
       this.#context.commandDone(command, failure);
+      this.#exchanged(
+        `publish ${place.topic} ${this.#shown(Buffer.from(payload))}`,
+        failure?.message ?? 'confirmed',
+        this.#context.clock.monotonicMs() - startedMs,
+        sent ? 'answered' : 'no-answer',
+      );
       if (sent) this.#context.publish([{ index: command.index, raw: command.value, quality: quality.good }]);
       else this.#context.log.warn('a command was not confirmed', { reason: reasonOf(error) });
       if (sent) this.wake();
@@ -268,6 +296,7 @@ class MqttDriver implements Driver {
 }
 
 const absent = 'the device is offline (availability topic)';
+const returned = 'the device is online again and has not sent a value yet';
 const tooOld = 'only a retained message has come, of unknown age; `retained: accept` in the address takes it';
 
 /** The failure bit of a SUBACK code. */

@@ -71,6 +71,7 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
   addressSettings: ['unit_id', 'word_order'],
   takesSetting: (name, { table }) => name !== 'word_order' || !isOfBits(table),
   polled: true,
+  traced: true,
   defaultMaxAgeMs: ({ poll_interval_ms }, own = poll_interval_ms) => 5 * own,
   rawRange: (address) => (address.scale_from === undefined ? rawRangeIn(address) : undefined),
   hasNoNumber: ({ type }) => type === 'string',

@@ -76,6 +76,7 @@ export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   settings: decoder(mqttSettings),
   address: decoder(mqttAddress),
   addressSettings: ['availability'],
+  traced: true,
   defaultMaxAgeMs: () => 60_000,
   places: ({ topic, path }, { url }) => [`${url}/${topic}/${path ?? ''}`],
   hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,

@@ -30,6 +30,8 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   takesSetting?(name: string, address: Readonly<Record<string, unknown>>): boolean;
   /** True if Setpoint polls the values: a point may then have a `poll_interval_ms` of its own. */
   readonly polled?: true;
+  /** True if the driver keeps what it exchanges with devices, for the trace of the channel. */
+  readonly traced?: true;
   /** Default maximum age of a reading [points §2]. */
   defaultMaxAgeMs(channel: Channel, pollIntervalMs?: number): number;
   checkAddress?(address: Address, kind: PointKind, fault: AddressFault, channel: Channel): void;

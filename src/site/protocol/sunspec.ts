@@ -52,6 +52,7 @@ export const sunSpec: Protocol<SunSpecChannel, SunSpecAddress> = {
     sunSpecModels.length === 0 ? channel : { ...channel, models: sunSpecModels },
   address: decoder(sunSpecAddress),
   polled: true,
+  traced: true,
   defaultMaxAgeMs: ({ poll_interval_ms = sunSpecDefaults.poll_interval_ms }, own = poll_interval_ms) => 5 * own,
   places: ({ model, nth, point }, { host, port = sunSpecDefaults.port, unit_id = sunSpecDefaults.unit_id }) => [
     `${host}:${port}/${unit_id}/${model ?? 'any'}/${nth ?? 1}/${point}`,

@@ -26,9 +26,17 @@ export const deviceWords: typeof english = {
     lead: 'Anfragen mit Rohdaten der Antworten; wird automatisch aktualisiert.',
     counts: (answered, refused, silent) => `${answered} beantwortet, ${refused} abgelehnt, ${silent} ohne Antwort`,
     none: 'Noch keine Anfragen.',
-    never: (driver) => `Der Treiber ${driver} stellt keine Anfragen: Es gibt nichts aufzulisten und nichts abzusuchen.`,
+    never: (driver) =>
+      `Der Treiber ${driver} tauscht mit keinem Gerät etwas aus: Es gibt nichts aufzulisten und nichts abzusuchen.`,
     columns: { at: 'Zeit', took: 'Dauer', request: 'Anfrage', answer: 'Antwort' },
     took: (ms) => `${ms} ms`,
+  },
+  messages: {
+    title: 'Letzte Nachrichten',
+    lead: 'Nachrichten der Geräte, wie sie kamen, und Befehle mit der Bestätigung des Brokers; wird automatisch aktualisiert.',
+    counts: (used, unused, silent) => `${used} in Ordnung, ${unused} ohne brauchbaren Wert, ${silent} nicht bestätigt`,
+    none: 'Noch keine Nachrichten.',
+    columns: { at: 'Zeit', took: 'Dauer', request: 'Nachricht', answer: 'Inhalt oder Bestätigung' },
   },
   scan: {
     title: 'Register und Modelle',

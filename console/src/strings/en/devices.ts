@@ -27,9 +27,18 @@ export const deviceWords = {
     counts: (answered: string, refused: string, silent: string) =>
       `${answered} answered, ${refused} refused, ${silent} timed out`,
     none: 'No requests yet.',
-    never: (driver: string) => `The driver ${driver} sends no requests: there is nothing to list or scan.`,
+    never: (driver: string) =>
+      `The driver ${driver} exchanges nothing with a device: there is nothing to list or scan.`,
     columns: { at: 'At', took: 'Took', request: 'Request', answer: 'Answer' },
     took: (ms: string) => `${ms} ms`,
+  },
+  messages: {
+    title: 'Newest messages',
+    lead: 'Messages of the devices as they came, and commands with the confirmation of the broker; updates automatically.',
+    counts: (used: string, unused: string, silent: string) =>
+      `${used} good, ${unused} without a usable value, ${silent} not confirmed`,
+    none: 'No messages yet.',
+    columns: { at: 'At', took: 'Took', request: 'Message', answer: 'Payload or confirmation' },
   },
   scan: {
     title: 'Registers and models',
