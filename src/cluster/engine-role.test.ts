@@ -1,5 +1,5 @@
 /** Control that ends and begins again in one process (docs/guides/several-machines.md), with real threads and a real database. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -57,7 +57,8 @@ const log: Log = {
   warn: (message) => void warnings.push(message),
   with: () => log,
 };
-const writeCertificate = (): void => writeFileSync(join(folder, 'ca.pem'), 'none');
+const certificate = join(import.meta.dirname, '..', 'devices', 'driver', 'fixture', 'broker-cert.pem');
+const writeCertificate = (): void => copyFileSync(certificate, join(folder, 'ca.pem'));
 const start = (
   readParameters: () => Promise<Readonly<Record<string, Parameter>>>,
   renew: () => void = () => undefined,

@@ -25,7 +25,7 @@ ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                     
   historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
 ${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
 ${await signInLine(service)}
-In another terminal:
+In another terminal${withDatabase(config)}:
 ${dataDirLine(config)}  export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
   curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
 
@@ -46,6 +46,11 @@ async function signInLine({ issueCode, host, port }: RunningService): Promise<st
   // A wildcard address cannot be opened in a browser.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${await issueCode()}\n`;
+}
+
+/** It may contain a password, so only its name is shown. */
+function withDatabase({ env }: ServiceConfig): string {
+  return (env['SVC_DATABASE_URL'] ?? '') === '' ? '' : ', with the same SVC_DATABASE_URL';
 }
 
 /** What the other terminal's environment lacks: the key that signs tokens is in the data directory. */

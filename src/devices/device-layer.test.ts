@@ -1,5 +1,6 @@
 /** The start of the device layer and its thread: what cannot run is refused in one line, a thread that dies begins a new generation. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -47,6 +48,30 @@ test('[points §5] a secret that is not in the environment stops the start with 
 test('[points §5] a certificate that cannot be read stops the start with its name', () => {
   const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:8883", ca_file: none.pem }]');
   expect(() => start(site)).toThrow('channel broker: the file none.pem cannot be read: ENOENT');
+});
+
+test('[points §3.2] certificate files without a usable certificate or key stop the start', () => {
+  const folder = join(import.meta.dirname, 'driver', 'fixture');
+  const files = mkdtempSync(join(tmpdir(), 'device-layer-'));
+  for (const name of ['broker-cert.pem', 'broker-key.pem']) copyFileSync(join(folder, name), join(files, name));
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(join(files, 'other-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const secret = { cipher: 'aes-256-cbc', passphrase: 'secret' };
+  writeFileSync(join(files, 'locked-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem', ...secret }));
+  const started = (settings: string) =>
+    start(siteOf(`[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:1", ${settings} }]`), files);
+  const pair = (cert: string, key: string): string => `cert_file: ${cert}, key_file: ${key}`;
+  expect(() => started('ca_file: broker-key.pem')).toThrow(
+    'channel broker: broker-key.pem contains no certificate in PEM',
+  );
+  expect(() => started(pair('broker-key.pem', 'broker-key.pem'))).toThrow('broker-key.pem contains no certificate');
+  for (const key of ['broker-cert.pem', 'locked-key.pem'])
+    expect(() => started(pair('broker-cert.pem', key))).toThrow(
+      `${key} contains no private key in PEM that can be read without a passphrase`,
+    );
+  expect(() => started(pair('broker-cert.pem', 'other-key.pem'))).toThrow(
+    'channel broker: other-key.pem is not the key of broker-cert.pem',
+  );
 });
 
 test('[points §4.2] the thread restarts with a greater generation, and live values are unavailable until read again', async () => {

@@ -10,6 +10,7 @@ import type { Site, SiteFiles } from '../site/site.ts';
 import type { DriverMaterials } from './driver/index.ts';
 import type { MqttCredentials } from './driver/mqtt.ts';
 import type { SimulatedOptions } from './driver/simulated.ts';
+import { tlsFault } from './mqtt/tls-files.ts';
 import { readSeries } from './simulated/series.ts';
 import { readModelDefinitions } from './sunspec/definition-files.ts';
 import { readDeviceTemplates } from './templates/template-files.ts';
@@ -58,14 +59,17 @@ export function mqttCredentials(channel: MqttChannel, sources: MaterialSources):
       throw new Error(`channel ${channel.id}: the environment has no variable ${variable}`);
     return value;
   };
-  const file = (name: string | undefined): string | undefined =>
-    name === undefined ? undefined : textOf(name, 'the file', channel.id, sources);
+  const file = (name: string | undefined) =>
+    name === undefined ? undefined : { name, text: textOf(name, 'the file', channel.id, sources) };
+  const files = { ca: file(channel.ca_file), cert: file(channel.cert_file), key: file(channel.key_file) };
+  const fault = tlsFault(files);
+  if (fault !== null) throw new Error(`channel ${channel.id}: ${fault}`);
   return {
     username: secret(channel.username_env),
     password: secret(channel.password_env),
-    ca: file(channel.ca_file),
-    cert: file(channel.cert_file),
-    key: file(channel.key_file),
+    ca: files.ca?.text,
+    cert: files.cert?.text,
+    key: files.key?.text,
   };
 }
 

@@ -205,6 +205,16 @@ describe('[points §1] refused with file, line and reason', () => {
     ['a duplicate channel', example.replace('id: derived', 'id: broker'), /^site\.yaml:28: .*duplicate channel broker/],
     ['a duplicate instance', example.replace('- id: 6', '- id: 2'), /^site\.yaml:50: .*duplicate instance 2/],
     [
+      'a port that no broker has',
+      example.replace('127.0.0.1:1883', '127.0.0.1:99999'),
+      /^site\.yaml:25: .*url is not an address/,
+    ],
+    [
+      'certificates without TLS',
+      example.replace('username_env: SVC', 'ca_file: ca.pem\n    username_env: SVC'),
+      /ca_file is for a mqtts/,
+    ],
+    [
       'a secret in place of its name',
       example.replace('SVC_MQTT_PASSWORD', 'hunter2'),
       /^site\.yaml:27: .*password_env /,

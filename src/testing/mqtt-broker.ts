@@ -34,7 +34,8 @@ export interface MqttBroker {
 
 export interface BrokerOptions {
   readonly user?: { readonly name: string; readonly password: string };
-  readonly tls?: { readonly key: string; readonly cert: string };
+  /** With `ca`, only clients with a certificate of that authority connect. */
+  readonly tls?: { readonly key: string; readonly cert: string; readonly ca?: string };
   /** Topics whose subscription is refused. */
   readonly forbidden?: readonly string[];
   /** Topics whose subscription ends the connection. */
@@ -73,7 +74,10 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
       muteable(socket, () => silent);
       broker.handle(socket);
     };
-    const server = options.tls === undefined ? createServer(serve) : createTlsServer(options.tls, serve);
+    const server =
+      options.tls === undefined
+        ? createServer(serve)
+        : createTlsServer({ ...options.tls, requestCert: options.tls.ca !== undefined }, serve);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, '127.0.0.1', resolve);

@@ -202,8 +202,38 @@ describe('[points §3.2] mqtt connections', () => {
     await devices.online();
     await devices.layer.terminate();
     devices = runDevices(text, folders, {}, { ...environment, SVC_MQTT_PASSWORD: 'wrong' });
-    await elapsed(300);
+    await expect
+      .poll(async () => (await devices?.layer.errors())?.map(({ index, message }) => [index, message]))
+      .toEqual([load, voltage, brief, setpoint, mode].map((index) => [index, 'Connection refused: Not authorized']));
     expect(devices.layer.channels()[0]?.state).toBe('offline');
+  });
+
+  test('without a broker every point says why', async () => {
+    broker = await startMqttBroker();
+    devices = runDevices(header(broker.port) + points, folders);
+    await devices.online();
+    const reasons = async () => new Set((await devices?.layer.errors())?.map(({ message }) => message));
+    broker.silence(true);
+    await broker.stop();
+    await expect.poll(reasons).toEqual(new Set([`connect ECONNREFUSED 127.0.0.1:${broker.port}`]));
+  });
+
+  test('a broker that asks for a certificate gets that of cert_file', async () => {
+    const fixture = join(import.meta.dirname, 'fixture');
+    const [key = '', cert = ''] = ['broker-key.pem', 'broker-cert.pem'].map((name) =>
+      readFileSync(join(fixture, name), 'utf8'),
+    );
+    broker = await startMqttBroker({ tls: { key, cert, ca: cert } });
+    const secure = (more: string) =>
+      (header(broker.port, `, ca_file: broker-cert.pem${more}`) + points).replace('mqtt://', 'mqtts://');
+    const own = { ...folders, configDir: fixture };
+    devices = runDevices(secure(''), own);
+    await expect
+      .poll(async () => (await devices?.layer.errors())?.map(({ message }) => message))
+      .toContain('tlsv13 alert certificate required');
+    await devices.layer.terminate();
+    devices = runDevices(secure(', cert_file: broker-cert.pem, key_file: broker-key.pem'), own);
+    await devices.online();
   });
 
   test('over TLS the broker must be known by ca_file', async () => {

@@ -3,7 +3,7 @@
  * retained and no offline queue: each connection has its own client, so that unconfirmed commands of one are never
  * sent again on the next. A connection in an unknown state is closed, and its readings become bad.
  */
-import type { MqttClient } from 'mqtt';
+import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
@@ -11,7 +11,8 @@ import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
 import type { DeviceExchange, Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
-import { mqttLibrary } from '../mqtt/mqtt-library.ts';
+import { createFaultLog } from '../fault-log.ts';
+import { connectionReason, mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 import { disconnectCleanly, OwnStatus, type Presence, withWords } from '../mqtt/presence.ts';
 
@@ -51,6 +52,9 @@ class MqttDriver implements Driver {
   readonly #status: OwnStatus | undefined;
   /** The latest message of each of these topics on this connection. */
   readonly #said = new Map<string, string>();
+  readonly #faults;
+  /** Why the present connection fails; undefined while it is fine. */
+  #reason: string | undefined;
   #client: MqttClient | undefined;
   #online = false;
   #stopped = false;
@@ -62,6 +66,7 @@ class MqttDriver implements Driver {
     this.#channel = channel;
     this.#credentials = credentials;
     this.#context = context;
+    this.#faults = createFaultLog(context.log);
     const places = context.points.map((point) => {
       const { topic, path = '$', payload = 'json', map, retained, availability } = mqttAddressOf(point);
       const place: Place = {
@@ -111,7 +116,7 @@ class MqttDriver implements Driver {
   }
 
   async #connect(): Promise<void> {
-    const { limits, log } = this.#context;
+    const { limits } = this.#context;
     const mqtt = await mqttLibrary();
     if (this.#stopped) return;
     const status = withWords(this.#channel.status);
@@ -121,7 +126,7 @@ class MqttDriver implements Driver {
           ? undefined
           : { ...this.#channel.will, retain: false }
         : { topic: status.topic, payload: status.offline, retain: true };
-    const client = mqtt.connect(this.#channel.url, {
+    const options: IClientOptions = {
       ...credentialOptions(this.#credentials),
       ...(will === undefined ? {} : { will: { ...will, payload: Buffer.from(will.payload), qos: 1 } }),
       clientId: this.#channel.client_id ?? `setpoint-${newId()}`,
@@ -132,7 +137,14 @@ class MqttDriver implements Driver {
       reconnectPeriod: 0,
       resubscribe: false,
       queueQoSZero: false,
-    });
+    };
+    let client: MqttClient;
+    try {
+      client = mqtt.connect(this.#channel.url, options);
+    } catch (error) {
+      this.#lost(connectionReason(error));
+      return;
+    }
     this.#client = client;
     // One for each unconfirmed command, beside those of the driver and of the library.
     client.setMaxListeners(limits.mqtt_in_flight + 16);
@@ -142,7 +154,7 @@ class MqttDriver implements Driver {
     });
     // After a packet that it cannot parse, the library receives nothing more: the connection is useless.
     client.on('error', (error) => {
-      log.warn('channel failed', { reason: error.message });
+      if (this.#client === client) this.#reason ??= connectionReason(error);
       client.stream.destroy();
     });
     client.on('close', () => this.#disconnected(client));
@@ -165,6 +177,7 @@ class MqttDriver implements Driver {
     if (this.#client !== client || this.#stopped || !client.connected) return;
     this.#online = true;
     this.#backOffMs = this.#context.limits.reconnect_min_ms;
+    this.#faults.worked('connection');
     this.#status?.stayOnline(client, () => this.#client === client);
     this.#context.log.info('channel online');
     this.#context.setOnline(true);
@@ -258,7 +271,7 @@ class MqttDriver implements Driver {
       client.off('close', lost);
       this.#inFlight--;
       const sent = error === undefined || error === null;
-      const failure = sent ? null : ({ code: 'no-answer', message: reasonOf(error) } as const);
+      const failure = sent ? null : ({ code: 'no-answer', message: connectionReason(error) } as const);
       this.#context.commandDone(command, failure);
       this.#exchanged(
         `publish ${place.topic} ${this.#shown(Buffer.from(payload))}`,
@@ -267,7 +280,7 @@ class MqttDriver implements Driver {
         sent ? 'answered' : 'no-answer',
       );
       if (sent) this.#context.publish([{ index: command.index, raw: command.value, quality: quality.good }]);
-      else this.#context.log.warn('a command was not confirmed', { reason: reasonOf(error) });
+      else this.#context.log.warn('a command was not confirmed', { reason: connectionReason(error) });
       if (sent) this.wake();
     };
     client.once('close', lost);
@@ -276,7 +289,7 @@ class MqttDriver implements Driver {
 
   #deadline(client: MqttClient, reason: string): Timer {
     return this.#context.clock.after(this.#context.limits.mqtt_timeout_ms, () => {
-      this.#context.log.warn('closing the connection', { reason });
+      if (this.#client === client) this.#reason ??= reason;
       client.stream.destroy();
     });
   }
@@ -288,7 +301,18 @@ class MqttDriver implements Driver {
     this.#online = false;
     this.#said.clear();
     if (this.#stopped) return;
+    this.#lost(this.#reason ?? 'the connection to the broker ended');
+  }
+
+  /** No connection: its points are bad for this reason, until the next one. */
+  #lost(reason: string): void {
+    this.#reason = undefined;
+    this.#faults.failed('connection', 'channel failed', { reason });
     this.#context.setOnline(false);
+    this.#context.readFailed(
+      this.#context.points.map(({ index }) => index),
+      { code: 'no-answer', message: reason },
+    );
     this.#context.forget();
     this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => void this.#connect());
     this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
@@ -327,8 +351,4 @@ function noValue({ payload, path, map }: Place): string {
 /** Only defined members: the library treats an undefined one as a setting. */
 export function credentialOptions(credentials: MqttCredentials): { [Name in keyof MqttCredentials]?: string } {
   return Object.fromEntries(Object.entries(credentials).filter(([, value]) => value !== undefined));
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 /** The connection that publishes for Home Assistant [points §3.5], against a real broker on loopback. */
 import { expect, onTestFinished, test } from 'vitest';
 import { sleep, systemClock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
+import { type Log, silentLog } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
 import { type DeviceLimits, deviceLimits } from '../limits.ts';
@@ -9,15 +9,20 @@ import { MqttOutlet } from './mqtt-outlet.ts';
 
 const statusTopic = 'setpoint/plant-1/status';
 
-function openOutlet({ port }: MqttBroker, limits: Partial<DeviceLimits> = {}): MqttOutlet {
-  const channel: MqttChannel = { id: 'broker', driver: 'mqtt', url: `mqtt://127.0.0.1:${port}` };
+function openOutlet(
+  { port }: MqttBroker,
+  limits: Partial<DeviceLimits> = {},
+  url = `mqtt://127.0.0.1:${port}`,
+  log: Log = silentLog,
+): MqttOutlet {
+  const channel: MqttChannel = { id: 'broker', driver: 'mqtt', url };
   return new MqttOutlet({
     channel,
     credentials: { username: undefined, password: undefined, ca: undefined, cert: undefined, key: undefined },
     statusTopic,
     limits: { ...deviceLimits, ...limits },
     clock: systemClock,
-    log: silentLog,
+    log,
     onConnect: () => undefined,
   });
 }
@@ -39,6 +44,20 @@ test('a connected site stays online when the broker publishes the will of an ear
   await expect.poll(states).toEqual(['online', 'online', 'offline']);
   await sleep(systemClock, 100);
   expect(states()).toHaveLength(3);
+});
+
+test('a connection that cannot even be tried is tried again, and does not end the process', async () => {
+  const broker = await startMqttBroker();
+  onTestFinished(() => broker.stop());
+  const reasons: unknown[] = [];
+  const outlet = openOutlet(broker, { reconnect_min_ms: 10, reconnect_max_ms: 10 }, 'mqtt://127.0.0.1:99999', {
+    ...silentLog,
+    warn: (_, details) => void reasons.push(details?.['reason']),
+  });
+  // Repeated at every attempt, and logged once.
+  await sleep(systemClock, 100);
+  expect(reasons).toEqual([expect.stringContaining('Port should be')]);
+  await outlet.stop();
 });
 
 test('`mqtt_timeout_ms`: stopping waits no longer for a silent broker', async () => {

@@ -2,15 +2,16 @@
  * A connection that only publishes [points §3.5], separate from that of the channel: the broker retains its messages,
  * and it publishes its own availability. Reconnects with exponential backoff; its owner publishes again after a loss.
  */
-import type { MqttClient } from 'mqtt';
+import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import type { Log } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
+import { createFaultLog } from '../fault-log.ts';
 import type { DeviceLimits } from '../limits.ts';
-import { mqttLibrary } from './mqtt-library.ts';
+import { connectionReason, mqttLibrary } from './mqtt-library.ts';
 import { OwnStatus } from './presence.ts';
 
 export interface OutletParts {
@@ -31,6 +32,7 @@ export interface OutletParts {
 export class MqttOutlet {
   readonly #parts: OutletParts;
   readonly #status;
+  readonly #faults;
   #client: MqttClient | undefined;
   #inFlight = 0;
   #pauseMs: number;
@@ -39,6 +41,7 @@ export class MqttOutlet {
 
   constructor(parts: OutletParts) {
     this.#parts = parts;
+    this.#faults = createFaultLog(parts.log);
     this.#status = new OwnStatus({ topic: parts.statusTopic, ...presenceWords });
     this.#pauseMs = parts.limits.reconnect_min_ms;
     void this.#connect();
@@ -63,10 +66,10 @@ export class MqttOutlet {
   }
 
   async #connect(): Promise<void> {
-    const { channel, credentials, statusTopic, limits, log, clock } = this.#parts;
+    const { channel, credentials, statusTopic, limits } = this.#parts;
     const mqtt = await mqttLibrary();
     if (this.#stopped) return;
-    const client = mqtt.connect(channel.url, {
+    const options: IClientOptions = {
       ...credentialOptions(credentials),
       will: { topic: statusTopic, payload: Buffer.from(presenceWords.offline), qos: 1, retain: true },
       clientId: `setpoint-${newId()}`,
@@ -74,25 +77,40 @@ export class MqttOutlet {
       connectTimeout: limits.mqtt_timeout_ms,
       reconnectPeriod: 0,
       queueQoSZero: false,
-    });
+    };
+    let client: MqttClient;
+    try {
+      client = mqtt.connect(channel.url, options);
+    } catch (error) {
+      this.#lost(connectionReason(error));
+      return;
+    }
+    let reason: string | undefined;
     this.#client = client;
     this.#inFlight = 0;
     client.on('connect', () => {
       if (this.#client !== client) return;
       this.#pauseMs = limits.reconnect_min_ms;
+      this.#faults.worked('connection');
       this.#status.stayOnline(client, () => this.#client === client);
       this.#parts.onConnect();
     });
     client.on('error', (error) => {
-      log.warn('publishing failed', { channel: channel.id, reason: error.message });
+      reason ??= connectionReason(error);
       client.stream.destroy();
     });
     client.on('close', () => {
       client.end(true);
       if (this.#client !== client || this.#stopped) return;
       this.#client = undefined;
-      this.#timer = clock.after(this.#pauseMs, () => void this.#connect());
-      this.#pauseMs = Math.min(this.#pauseMs * 2, limits.reconnect_max_ms);
+      this.#lost(reason ?? 'the connection to the broker ended');
     });
+  }
+
+  #lost(reason: string): void {
+    const { channel, limits, clock } = this.#parts;
+    this.#faults.failed('connection', 'publishing failed', { channel: channel.id, reason });
+    this.#timer = clock.after(this.#pauseMs, () => void this.#connect());
+    this.#pauseMs = Math.min(this.#pauseMs * 2, limits.reconnect_max_ms);
   }
 }

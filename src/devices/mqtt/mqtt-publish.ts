@@ -4,7 +4,7 @@ import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
 import { newId } from '../../base/id.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
-import { mqttLibrary } from './mqtt-library.ts';
+import { connectionReason, mqttLibrary } from './mqtt-library.ts';
 
 export interface OneMessage {
   readonly channel: MqttChannel;
@@ -18,7 +18,7 @@ export interface OneMessage {
 export async function publishOnce(message: OneMessage, clock: Clock): Promise<void> {
   const { channel, credentials, topic, text, timeoutMs } = message;
   const mqtt = await mqttLibrary();
-  const limit = deadline(clock, timeoutMs);
+  // Throws where a connection cannot even be tried.
   const client = mqtt.connect(channel.url, {
     ...(credentials === undefined ? {} : credentialOptions(credentials)),
     clientId: `setpoint-${newId()}`,
@@ -26,8 +26,9 @@ export async function publishOnce(message: OneMessage, clock: Clock): Promise<vo
     connectTimeout: timeoutMs,
     reconnectPeriod: 0,
   });
+  const limit = deadline(clock, timeoutMs);
   const failed = new Promise<never>((_, reject) => {
-    client.on('error', reject);
+    client.on('error', (error) => reject(new Error(connectionReason(error), { cause: error })));
     client.once('close', () => reject(new Error('the connection ended')));
   });
   failed.catch(() => undefined);
