@@ -86,6 +86,21 @@ describe('[points §1.1] devices of a template on a shared channel', () => {
     expect(of(2).map(({ pollIntervalMs }) => pollIntervalMs)).toEqual([5000, 5000, 9000]);
   });
 
+  test('the channel of one device may be shared by others, before it or after', () => {
+    const { points, channels: read } = site(
+      'template: meter, channel: meter-2, parameters: { unit_id: 5 }',
+      'template: meter, parameters: { host: 10.0.0.7, unit_id: 6 }',
+      'template: meter, channel: meter-2, parameters: { unit_id: 7 }',
+    );
+    expect(read).toHaveLength(4);
+    expect(new Set(points.map(({ channel }) => channel))).toEqual(new Set([3]));
+    expect(points.filter(({ id }) => id === 1).map((point) => modbusAddressOf(point).unit_id)).toEqual([
+      5,
+      undefined,
+      7,
+    ]);
+  });
+
   test('without its parameter the unit is that of the channel', () => {
     const [power] = site('template: meter, channel: gateway').points;
     if (power === undefined) throw new Error('no point');

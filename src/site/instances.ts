@@ -36,30 +36,56 @@ export function fromTemplates<Point>(
   decodePoint: (value: unknown) => Decoded<Point>,
   fault: Fault,
 ): { readonly channels: readonly ChannelText[]; readonly instances: readonly InstanceText<Point>[] } {
-  const channels: ChannelText[] = [];
-  const read = instances.map((instance, position): InstanceText<Point> => {
+  const given = instances.map((instance, position) =>
+    templatedOf(instance, `/instances/${position}`, templates, fault),
+  );
+  // A channel of one template may be shared by others, whatever their order.
+  const own = given.map((each) => (each === null || each.channel !== undefined ? null : withOwnChannel(each, fault)));
+  const channels = own.flatMap((device) => device?.channels ?? []);
+  const devices = given.map((each, position) =>
+    each?.channel === undefined
+      ? (own[position] ?? null)
+      : onSharedChannel(each.channel, each, [...siteChannels, ...channels], fault),
+  );
+  const read = instances.map(({ id, template, points = [] }, position): InstanceText<Point> => {
     const path = `/instances/${position}`;
-    const own = (instance.points ?? []).map((text, at) => ({ text, path: `${path}/points/${at}` }));
-    if (instance.template === undefined) {
-      checkPlain(instance, path, fault);
-      return { id: instance.id, points: own };
-    }
-    const template = templates.get(instance.template);
-    if (template === undefined)
-      fault(`${path}/template`, `unknown device template ${instance.template}; \`setpoint site templates\` lists them`);
-    const device = template === undefined ? null : fromTemplate(instance, template, siteChannels, path, fault);
-    if (device === null) return { id: instance.id, points: own };
-    channels.push(...device.channels);
-    const points = device.points.flatMap((given, at) => {
-      const decoded = decodePoint(given);
+    const ofTemplate = (devices[position]?.points ?? []).flatMap((point, at) => {
+      const decoded = decodePoint(point);
       if (decoded.ok) return [{ text: decoded.value, path: `${path}/template` }];
       for (const issue of decoded.issues)
-        fault(`${path}/template`, `template ${instance.template}: points/${at}${issue.path} ${issue.message}`);
+        fault(`${path}/template`, `template ${template}: points/${at}${issue.path} ${issue.message}`);
       return [];
     });
-    return { id: instance.id, points: [...points, ...own] };
+    const ownPoints = points.map((text, at) => ({ text, path: `${path}/points/${at}` }));
+    return { id, points: [...ofTemplate, ...ownPoints] };
   });
   return { channels, instances: read };
+}
+
+/** An instance with a template that exists. */
+interface Templated {
+  readonly id: number;
+  readonly template: DeviceTemplate;
+  readonly parameters: Readonly<Record<string, string | number>>;
+  readonly channel: string | undefined;
+  readonly path: string;
+}
+
+function templatedOf<Point>(
+  instance: GivenInstance<Point>,
+  path: string,
+  templates: DeviceTemplates,
+  fault: Fault,
+): Templated | null {
+  const { id, template: name, parameters = {}, channel } = instance;
+  if (name === undefined) {
+    checkPlain(instance, path, fault);
+    return null;
+  }
+  const template = templates.get(name);
+  if (template !== undefined) return { id, template, parameters, channel, path };
+  fault(`${path}/template`, `unknown device template ${name}; \`setpoint site templates\` lists them`);
+  return null;
 }
 
 function checkPlain<Point>(instance: GivenInstance<Point>, path: string, fault: Fault): void {
@@ -73,14 +99,7 @@ interface TemplatedDevice {
   readonly points: readonly unknown[];
 }
 
-function fromTemplate<Point>(
-  { id, parameters = {}, channel }: GivenInstance<Point>,
-  template: DeviceTemplate,
-  siteChannels: readonly ChannelText[],
-  path: string,
-  fault: Fault,
-): TemplatedDevice | null {
-  if (channel !== undefined) return onSharedChannel(channel, parameters, template, siteChannels, path, fault);
+function withOwnChannel({ id, template, parameters, path }: Templated, fault: Fault): TemplatedDevice | null {
   const device = fillTemplate(template, parameters);
   if ('faults' in device) {
     for (const [member, reason] of device.faults) fault(`${path}/${member}`, reason);
@@ -95,13 +114,11 @@ function fromTemplate<Point>(
 
 function onSharedChannel(
   id: string,
-  parameters: Readonly<Record<string, string | number>>,
-  template: DeviceTemplate,
-  siteChannels: readonly ChannelText[],
-  path: string,
+  { template, parameters, path }: Templated,
+  channels: readonly ChannelText[],
   fault: Fault,
 ): TemplatedDevice | null {
-  const channel = siteChannels.find(({ given }) => given.id === id)?.given;
+  const channel = channels.find(({ given }) => given.id === id)?.given;
   if (channel === undefined) {
     fault(`${path}/channel`, `unknown channel ${id}`);
     return null;
