@@ -81,7 +81,7 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
   const secret = secretsOf(config.env, log);
   const processors = found.processors.map((settings) => {
     const endpoint = config.processorEndpoints?.[settings.id] ?? settings.endpoint;
-    const parts = { clock: systemClock, bearerToken: secret(settings.bearer_token_env, settings.boundary) };
+    const parts = { clock: systemClock, bearerToken: secret(settings.bearer_token_env, settings.boundary), log };
     return measuredProcessor(reachProcessor({ ...settings, endpoint }, parts), systemClock);
   });
   const { upstreamHistory: upstream } = found;

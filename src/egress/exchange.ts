@@ -50,11 +50,31 @@ export type ExchangeEnd =
   | { readonly end: 'too_large' }
   /** Bytes that are not HTTP answer. */
   | { readonly end: 'not_http' }
-  | { readonly end: 'no_connection' }
-  | { readonly end: 'disconnected' }
+  | { readonly end: 'no_connection'; readonly cause: string }
+  | { readonly end: 'disconnected'; readonly cause: string }
   | { readonly end: 'timeout' }
   /** The caller went away: the processor is not to blame. */
   | { readonly end: 'abandoned' };
+
+export type ExchangeFailure = Exclude<ExchangeEnd, { readonly end: 'answer' }>;
+
+/** The failure in words, for the log and for the operator. */
+export function failureWords(failure: ExchangeFailure): string {
+  switch (failure.end) {
+    case 'too_large':
+      return 'the answer is too large';
+    case 'not_http':
+      return 'the answer is not HTTP';
+    case 'no_connection':
+      return `no connection: ${failure.cause}`;
+    case 'disconnected':
+      return `the connection ended: ${failure.cause}`;
+    case 'timeout':
+      return 'no answer in time';
+    case 'abandoned':
+      return 'the request was cancelled';
+  }
+}
 
 export async function exchange(asked: Exchange, network: Network, signal: AbortSignal): Promise<ExchangeEnd> {
   const limit = deadline(network.clock, asked.requestTimeoutMs, signal);
@@ -63,10 +83,11 @@ export async function exchange(asked: Exchange, network: Network, signal: AbortS
   let connected = false;
   try {
     const addresses = await untilAborted(
-      pinnedAddresses(asked.url, asked.boundary, network.resolve).catch(() => []),
+      pinnedAddresses(asked.url, asked.boundary, network.resolve),
       connecting.signal,
     );
-    if (addresses.length === 0) return { end: 'no_connection' };
+    if (addresses.length === 0)
+      return { end: 'no_connection', cause: `${asked.url.hostname} is not an address of this machine` };
     const open = openRequest(asked, addresses, () => {
       connected = true;
       connecting.cancel();
@@ -82,13 +103,19 @@ export async function exchange(asked: Exchange, network: Network, signal: AbortS
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === 'HPE_HEADER_OVERFLOW') return { end: 'too_large' };
     if (code.startsWith('HPE_')) return { end: 'not_http' };
-    return { end: connected ? 'disconnected' : 'no_connection' };
+    return { end: connected ? 'disconnected' : 'no_connection', cause: causeOf(error, code) };
   } finally {
     connecting.cancel();
     limit.cancel();
     // Cuts the connection: nothing of an answer that was refused is read on.
     request?.destroy();
   }
+}
+
+/** An error of several addresses has no message of its own. */
+function causeOf(error: unknown, code: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message === '' ? code : message;
 }
 
 function openRequest(

@@ -16,7 +16,7 @@ import {
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import { exchange } from '../egress/exchange.ts';
+import { exchange, failureWords } from '../egress/exchange.ts';
 import { isLoopbackHost, systemResolve } from '../egress/pinned-address.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { Verify } from './verified-tokens.ts';
@@ -101,7 +101,7 @@ export class ProviderKeys {
       { clock, resolve: systemResolve },
       signal,
     );
-    if (ended.end !== 'answer') throw new errors.JWKSInvalid(`the key set could not be read: ${ended.end}`);
+    if (ended.end !== 'answer') throw new errors.JWKSInvalid(`the key set could not be read: ${failureWords(ended)}`);
     const { status, body, contentType } = ended.answer;
     return new Response(Buffer.from(body), {
       status,

@@ -1,6 +1,9 @@
 /** Receivers of notifications [alarms §5]: each change once and in order, despite outages and restarts. */
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import { decoder } from '../../base/decode.ts';
@@ -163,7 +166,25 @@ describe('[alarms §5] receivers', () => {
     const moved = await listen((_request, response) => response.writeHead(302, { location: '/x' }).end());
     await expect(sendNotification(moved, notification, parts)).rejects.toThrow('status 302');
     const silent = await listen(() => undefined);
-    await expect(sendNotification(silent, notification, { ...parts, timeoutMs: 50 })).rejects.toThrow('timeout');
+    await expect(sendNotification(silent, notification, { ...parts, timeoutMs: 50 })).rejects.toThrow(
+      'no answer in time',
+    );
+  });
+
+  test('a receiver without a connection is named with the reason, such as a certificate that nobody vouches for', async () => {
+    const fixture = join(import.meta.dirname, '..', '..', 'devices', 'driver', 'fixture');
+    const [key, cert] = ['broker-key.pem', 'broker-cert.pem'].map((name) => readFileSync(join(fixture, name)));
+    const server = createSecureServer({ key, cert });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const secure: NotifyTarget = { kind: 'url', name: url.href, url };
+    await expect(sendNotification(secure, notification, parts)).rejects.toThrow(
+      /^no connection: self-signed certificate/,
+    );
+    await new Promise((resolve) => server.close(resolve));
+    await expect(sendNotification(secure, notification, parts)).rejects.toThrow(
+      `no connection: connect ECONNREFUSED 127.0.0.1:${url.port}`,
+    );
   });
 
   test('a broker takes it with QoS 1; one that is silent does not', async () => {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { MqttCredentials } from '../../devices/driver/mqtt.ts';
 import { publishOnce } from '../../devices/mqtt/mqtt-publish.ts';
-import { exchange } from '../../egress/exchange.ts';
+import { exchange, failureWords } from '../../egress/exchange.ts';
 import { isLoopbackHost, systemResolve } from '../../egress/pinned-address.ts';
 import type { NotifyTarget } from './targets.ts';
 
@@ -54,6 +54,6 @@ async function post(url: URL, text: string, { clock, timeoutMs }: SendParts): Pr
     { clock, resolve: systemResolve },
     new AbortController().signal,
   );
-  if (ended.end !== 'answer') throw new Error(ended.end);
+  if (ended.end !== 'answer') throw new Error(failureWords(ended));
   if (ended.answer.status < 200 || ended.answer.status > 299) throw new Error(`status ${ended.answer.status}`);
 }

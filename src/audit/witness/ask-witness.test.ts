@@ -51,8 +51,12 @@ describe('asking a witness', () => {
     ['a refused proof', (response) => response.writeHead(422).end(), { kind: 'refused' }],
     ['an unknown log', (response) => response.writeHead(404).end(), { kind: 'failed', reason: 'status 404' }],
     ['16 kB', (response) => response.end('x'.repeat(16_384)), { kind: 'cosigned' }],
-    ['one byte more', (response) => response.end('x'.repeat(16_385)), { kind: 'failed', reason: 'too_large' }],
-    ['no answer', (response) => response.destroy(), { kind: 'failed', reason: 'disconnected' }],
+    [
+      'one byte more',
+      (response) => response.end('x'.repeat(16_385)),
+      { kind: 'failed', reason: 'the answer is too large' },
+    ],
+    ['no answer', (response) => response.destroy(), { kind: 'failed', reason: 'the connection ended: socket hang up' }],
   ])('[audit §9.6] %s', async (_what, given, expected) => {
     answer = given;
     expect(await ask()).toMatchObject(expected);
@@ -60,6 +64,6 @@ describe('asking a witness', () => {
 
   test('[audit §9.6] a request to a silent witness ends after witness_timeout_ms', async () => {
     answer = () => undefined;
-    expect(await ask('/', 100)).toEqual({ kind: 'failed', reason: 'timeout' });
+    expect(await ask('/', 100)).toEqual({ kind: 'failed', reason: 'no answer in time' });
   });
 });

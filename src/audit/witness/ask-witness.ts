@@ -1,6 +1,6 @@
 /** One request to a witness [audit §9] (C2SP tlog-witness, add-checkpoint), within a deadline. */
 import type { Clock } from '../../base/clock.ts';
-import { exchange } from '../../egress/exchange.ts';
+import { exchange, failureWords } from '../../egress/exchange.ts';
 import { isLoopbackHost, systemResolve } from '../../egress/pinned-address.ts';
 import { parseWhole } from '../../transparency/checkpoint.ts';
 import { sizeMediaType } from '../../transparency/submission.ts';
@@ -33,7 +33,7 @@ export function witnessAsker(clock: Clock, timeoutMs: number): AskWitness {
       { clock, resolve: systemResolve },
       new AbortController().signal,
     );
-    if (ended.end !== 'answer') return { kind: 'failed', reason: ended.end };
+    if (ended.end !== 'answer') return { kind: 'failed', reason: failureWords(ended) };
     const { status, contentType, body } = ended.answer;
     const text = Buffer.from(body).toString();
     if (status === 200) return { kind: 'cosigned', lines: text.split('\n').filter((line) => line !== '') };

@@ -6,12 +6,12 @@
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
+import { createFaultLog } from '../../base/log.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
 import type { DeviceExchange, Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
-import { createFaultLog } from '../fault-log.ts';
 import { connectionReason, mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 import { disconnectCleanly, OwnStatus, type Presence, withWords } from '../mqtt/presence.ts';

@@ -3,11 +3,11 @@
  * answered, reconnect with bounded backoff. A point that cannot be read is bad; an old value is never reported as new.
  */
 import type { Timer } from '../../base/clock.ts';
+import { createFaultLog } from '../../base/log.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading, ScanAnswer, ScanQuestion } from '../driver.ts';
-import { createFaultLog } from '../fault-log.ts';
 import { type AskUnit, ModbusClient, type ModbusPlace, type OpenWire } from './modbus-client.ts';
 import { decodeRegisters, decodeText, exponentOf } from './modbus-codec.ts';
 import { bitAt, blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, type ReadCode } from './modbus-frame.ts';

@@ -5,11 +5,10 @@
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
-import type { Log } from '../../base/log.ts';
+import { createFaultLog, type Log } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
-import { createFaultLog } from '../fault-log.ts';
 import type { DeviceLimits } from '../limits.ts';
 import { connectionReason, mqttLibrary } from './mqtt-library.ts';
 import { OwnStatus } from './presence.ts';

@@ -35,7 +35,7 @@ export async function publishOnce(message: OneMessage, clock: Clock): Promise<vo
   try {
     await untilAborted(Promise.race([client.publishAsync(topic, text, { qos: 1 }), failed]), limit.signal);
   } catch (error) {
-    throw timeIsUp(limit.signal) ? new Error('timeout') : error;
+    throw timeIsUp(limit.signal) ? new Error('no answer in time') : error;
   } finally {
     limit.cancel();
     client.end(true);

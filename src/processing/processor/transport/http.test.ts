@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { processorMediaType } from '../../../api/processing.ts';
 import { deadline } from '../../../base/deadline.ts';
+import { type Log, silentLog } from '../../../base/log.ts';
 import type { PinnedAddress } from '../../../egress/pinned-address.ts';
 import { type AnswerServer, answerServer } from '../../../testing/answer-server.ts';
 import { caseNowMs, loadQuestion, loadRequest, loadResult } from '../../../testing/load-fixture.ts';
@@ -196,6 +197,24 @@ describe('the HTTP adapter', () => {
         nowhere,
       );
       expect(asked).toBe(1);
+    });
+
+    test('the log says why it does not answer, once until it does', async () => {
+      const lines: unknown[] = [];
+      const say = (text: string, details?: Readonly<Record<string, unknown>>): void => void lines.push([text, details]);
+      const log: Log = { ...silentLog, warn: say, info: say };
+      let addresses = [outside];
+      const one = http(
+        { ...contractSettings, ...named('edge.example'), boundary: 'local' },
+        { clock, bearerToken: null, log, resolve: () => Promise.resolve(addresses) },
+      );
+      for (let call = 0; call < 3; call++) await one.process(request, never);
+      const reason = 'no connection: edge.example is not an address of this machine';
+      const about = { processor: contractSettings.id, reason };
+      expect(lines).toEqual([['a processor did not answer', about]]);
+      addresses = [here];
+      await one.process(request, never);
+      expect(lines[1]).toEqual(['recovered', expect.objectContaining({ times: 3 })]);
     });
 
     test('a name is resolved once a call, and that answer is used', async () => {

@@ -3,9 +3,10 @@
  * contract's media type both ways, one attempt per call.
  */
 import { processorMediaType } from '../../../api/processing.ts';
+import { createFaultLog } from '../../../base/log.ts';
 import { rejection } from '../../../contract/validate/rejection.ts';
 import { requestBytes } from '../../../contract/wire/request-bytes.ts';
-import { type Exchange, type ExchangeEnd, exchange, type Network } from '../../../egress/exchange.ts';
+import { type Exchange, type ExchangeEnd, exchange, failureWords, type Network } from '../../../egress/exchange.ts';
 import { systemResolve } from '../../../egress/pinned-address.ts';
 import { proxyError, readAnswer, readHealth, wantedOf } from '../answer.ts';
 import { Breaker } from '../breaker.ts';
@@ -19,6 +20,17 @@ export function http(settings: TransportSettings, parts: TransportParts): Reache
     throw new Error(`processor ${settings.id} is remote and not https`);
   const network: Network = { clock: parts.clock, resolve: parts.resolve ?? systemResolve };
   const breaker = new Breaker(parts.clock);
+  const faults = parts.log === undefined ? null : createFaultLog(parts.log);
+  const told = async (asked: Exchange, signal: AbortSignal): Promise<ExchangeEnd> => {
+    const ended = await exchange(asked, network, signal);
+    if (ended.end === 'answer') faults?.worked(settings.id);
+    else if (ended.end !== 'abandoned')
+      faults?.failed(settings.id, 'a processor did not answer', {
+        processor: settings.id,
+        reason: failureWords(ended),
+      });
+    return ended;
+  };
   const common = {
     boundary: settings.boundary,
     connectTimeoutMs: settings.connect_timeout_ms,
@@ -44,7 +56,7 @@ export function http(settings: TransportSettings, parts: TransportParts): Reache
         body,
         wanted: (head) => wantedOf(head, settings.max_response_bytes),
       };
-      const call = () => exchange(asked, network, signal);
+      const call = () => told(asked, signal);
       return guarded(breaker, call, (ended) => answerOf(ended, request.request_id), leaving);
     },
 
@@ -59,7 +71,7 @@ export function http(settings: TransportSettings, parts: TransportParts): Reache
         body: null,
         wanted: (head) => wantedOf(head, processorLimits.smallAnswerBytes),
       };
-      const ended = await exchange(asked, network, signal);
+      const ended = await told(asked, signal);
       return conditionOf(ended, settings, parts.clock.monotonicMs() - startMs);
     },
   };

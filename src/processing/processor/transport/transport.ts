@@ -1,5 +1,6 @@
 /** The interface of a transport. */
 import type { Clock } from '../../../base/clock.ts';
+import type { Log } from '../../../base/log.ts';
 import type { Resolve } from '../../../egress/pinned-address.ts';
 import type { ProcessorSettings } from '../../commission/routes.ts';
 import type { Processor } from '../processor.ts';
@@ -23,6 +24,8 @@ export interface TransportParts {
   readonly bearerToken: string | null;
   /** The resolver of host names; the system's by default. */
   readonly resolve?: Resolve;
+  /** Has the reason why a processor does not answer, which callers do not get. */
+  readonly log?: Log;
 }
 
 export interface ReachedProcessor extends Processor {
