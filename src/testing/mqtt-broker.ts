@@ -20,6 +20,8 @@ export interface MqttBroker {
   readonly port: number;
   /** Messages of clients, not the broker's own. */
   readonly messages: BrokerMessage[];
+  /** Of every client that tried to connect, in order. */
+  readonly clientIds: readonly string[];
   connections(): number;
   /** Sends a message to subscribers as another device would; false when the broker is stopped, or stops before it accepts it. */
   publish(topic: string, payload: string, retain?: boolean): Promise<boolean>;
@@ -44,6 +46,7 @@ export interface BrokerOptions {
 
 export async function startMqttBroker(options: BrokerOptions = {}): Promise<MqttBroker> {
   const messages: BrokerMessage[] = [];
+  const clientIds: string[] = [];
   const sockets = new Set<Socket>();
   /** Publications that the running broker has not accepted yet. */
   const unsettled = new Set<() => void>();
@@ -53,7 +56,8 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
 
   const start = async (): Promise<void> => {
     const broker = await Aedes.createBroker({
-      authenticate: (_client, name, password, done) => {
+      authenticate: (client, name, password, done) => {
+        clientIds.push(client.id);
         const { user } = options;
         done(null, user === undefined || (user.name === name && user.password === password?.toString()));
       },
@@ -88,6 +92,7 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
   return {
     port,
     messages,
+    clientIds,
     connections: () => sockets.size,
     publish: (topic, payload, retain = false) =>
       new Promise((resolve, reject) => {

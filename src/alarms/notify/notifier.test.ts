@@ -193,7 +193,7 @@ describe('[alarms §5] receivers', () => {
     const { channels } = readSite(
       `schema: svc.site.v1
 site: { id: s, name: S, timezone: UTC }
-channels: [{ id: bus, driver: mqtt, url: "mqtt://127.0.0.1:${broker.port}" }]
+channels: [{ id: bus, driver: mqtt, url: "mqtt://127.0.0.1:${broker.port}", client_id: bakery }]
 instances: []
 `,
       'site.yaml',
@@ -203,6 +203,7 @@ instances: []
         await sendNotification(each, notification, { ...parts, timeoutMs });
     };
     await publish(5000);
+    expect(broker.clientIds).toEqual(['bakery-notify']);
     expect(broker.messages.map(({ topic, qos, payload }) => [topic, qos, JSON.parse(payload)])).toEqual([
       ['site/alarms', 1, notification],
     ]);

@@ -208,6 +208,16 @@ describe('[points §3.2] mqtt connections', () => {
     expect(devices.layer.channels()[0]?.state).toBe('offline');
   });
 
+  test('client_id: the id at the broker; without one each connection has a new one', async () => {
+    broker = await startMqttBroker();
+    devices = runDevices(header(broker.port, ', client_id: bakery') + points, folders);
+    await devices.online();
+    await devices.layer.terminate();
+    devices = runDevices(header(broker.port) + points, folders);
+    await devices.online();
+    expect(broker.clientIds).toEqual(['bakery', expect.stringMatching(/^setpoint-[0-9a-f-]{36}$/)]);
+  });
+
   test('without a broker every point says why', async () => {
     broker = await startMqttBroker();
     devices = runDevices(header(broker.port) + points, folders);

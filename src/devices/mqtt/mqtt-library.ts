@@ -1,7 +1,16 @@
-/** The MQTT library, loaded on demand: it is large, and most sites have no broker. */
+/** The MQTT library, and what all connections to a broker have in common. */
+import { newId } from '../../base/id.ts';
+import type { MqttChannel } from '../../site/protocol/mqtt.ts';
+
+/** Loaded on demand: it is large, and most sites have no broker. */
 export async function mqttLibrary() {
   const { default: mqtt } = await import('mqtt');
   return mqtt;
+}
+
+/** Each connection of a site has an id of its own: a broker ends the older of two with the same. */
+export function clientIdOf({ client_id: given }: Pick<MqttChannel, 'client_id'>, purpose: string): string {
+  return given === undefined ? `setpoint-${newId()}` : `${given}-${purpose}`;
 }
 
 /** Why a connection failed. Of an error of TLS only the reason: the rest is where in OpenSSL it arose. */

@@ -15,7 +15,7 @@ function openOutlet(
   url = `mqtt://127.0.0.1:${port}`,
   log: Log = silentLog,
 ): MqttOutlet {
-  const channel: MqttChannel = { id: 'broker', driver: 'mqtt', url };
+  const channel: MqttChannel = { id: 'broker', driver: 'mqtt', url, client_id: 'bakery' };
   return new MqttOutlet({
     channel,
     credentials: { username: undefined, password: undefined, ca: undefined, cert: undefined, key: undefined },
@@ -33,6 +33,8 @@ test('a connected site stays online when the broker publishes the will of an ear
   const states = () => broker.messages.filter(({ topic }) => topic === statusTopic).map(({ payload }) => payload);
   const outlet = openOutlet(broker);
   await expect.poll(states).toEqual(['online']);
+  // A broker ends the older of two connections with one id.
+  expect(broker.clientIds).toEqual(['bakery-publish']);
   // Its machine lost the network, and the broker noticed a minute after the next one had taken over.
   await broker.publish(statusTopic, 'offline', true);
   await expect.poll(states).toEqual(['online', 'online']);

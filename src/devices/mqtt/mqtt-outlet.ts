@@ -4,13 +4,12 @@
  */
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { newId } from '../../base/id.ts';
 import { createFaultLog, type Log } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 import type { DeviceLimits } from '../limits.ts';
-import { connectionReason, mqttLibrary } from './mqtt-library.ts';
+import { clientIdOf, connectionReason, mqttLibrary } from './mqtt-library.ts';
 import { OwnStatus } from './presence.ts';
 
 export interface OutletParts {
@@ -71,7 +70,7 @@ export class MqttOutlet {
     const options: IClientOptions = {
       ...credentialOptions(credentials),
       will: { topic: statusTopic, payload: Buffer.from(presenceWords.offline), qos: 1, retain: true },
-      clientId: `setpoint-${newId()}`,
+      clientId: clientIdOf(channel, 'publish'),
       clean: true,
       connectTimeout: limits.mqtt_timeout_ms,
       reconnectPeriod: 0,

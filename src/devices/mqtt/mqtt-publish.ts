@@ -1,10 +1,9 @@
 /** Publishes one message with QoS 1 over a separate connection: that of the channel is for control. */
 import type { Clock } from '../../base/clock.ts';
 import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
-import { newId } from '../../base/id.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
-import { connectionReason, mqttLibrary } from './mqtt-library.ts';
+import { clientIdOf, connectionReason, mqttLibrary } from './mqtt-library.ts';
 
 export interface OneMessage {
   readonly channel: MqttChannel;
@@ -21,7 +20,7 @@ export async function publishOnce(message: OneMessage, clock: Clock): Promise<vo
   // Throws where a connection cannot even be tried.
   const client = mqtt.connect(channel.url, {
     ...(credentials === undefined ? {} : credentialOptions(credentials)),
-    clientId: `setpoint-${newId()}`,
+    clientId: clientIdOf(channel, 'notify'),
     clean: true,
     connectTimeout: timeoutMs,
     reconnectPeriod: 0,
