@@ -73,13 +73,31 @@ describe('[points §6.2] History import: the file', () => {
     ['no header', '2026-07-11T10:45:00Z,1\n'],
     ['an empty file', ''],
     ['other columns', 'value,time\n'],
-    ['semicolons', 'time;value\n'],
+    ['commas and semicolons', 'time;value,quality\n'],
+    ['tabs', 'time\tvalue\n'],
     ['a column that is not a point', 'time,2:1,load\n'],
     ['a point beyond what a wire id can be', 'time,4294967296:1\n'],
     ['quoted columns', '"time","value"\n'],
   ])('%s is refused', (_, text) => {
     expect(faultsOf(text)).toEqual([
       'values.csv:1: the header must be time,value or time,value,quality, or time and a column for each point, such as time,2:1,6:2',
+    ]);
+  });
+
+  test('semicolons, with decimals that have a comma or a point', () => {
+    expect(
+      rowsOf(
+        'time;value;quality\n2026-07-11T10:45:00Z;-0,5;good\n2026-07-11T10:46:00Z;1.5;uncertain\n2026-07-11T10:47:00Z;;bad\n',
+      ).map(({ value }) => value),
+    ).toEqual([-0.5, 1.5, null]);
+    expect(rowsOf('time;2:1;6:2\n2026-07-11T10:45:00Z;1,25;\n').map(({ value }) => value)).toEqual([1.25, null]);
+    for (const text of ['1.234,5', '1,234,5', '1,', ',5'])
+      expect(faultsOf(`time;value\n2026-07-11T10:45:00Z;${text}\n`)).toEqual([
+        'values.csv:2: the value must be a finite number or empty',
+      ]);
+    // Between commas a comma separates.
+    expect(faultsOf('time,value\n2026-07-11T10:45:00Z,0,5\n')).toEqual([
+      'values.csv:2: has 3 fields; the header has 2',
     ]);
   });
 

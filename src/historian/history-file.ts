@@ -45,28 +45,33 @@ function isQualityWord(word: string): word is keyof typeof recordedQuality {
   return Object.hasOwn(recordedQuality, word);
 }
 
+/** Spreadsheets of many countries separate by semicolons, because their decimals have commas. */
+type Separator = ',' | ';';
+
 /** The meaning of the columns after the time. */
-type Columns =
+type Columns = { readonly separator: Separator } & (
   | { readonly kind: 'one'; readonly fields: 2 | 3 }
-  | { readonly kind: 'several'; readonly series: readonly SeriesId[] };
+  | { readonly kind: 'several'; readonly series: readonly SeriesId[] }
+);
 
 /** A string describes the error in the header. */
 function readHeader(line: string): Columns | string {
-  if (line === 'time,value') return { kind: 'one', fields: 2 };
-  if (line === 'time,value,quality') return { kind: 'one', fields: 3 };
-  const [time, ...names] = line.split(',');
+  const separator = line.startsWith('time;') ? ';' : ',';
+  const [time, ...names] = line.split(separator);
+  if (time === 'time' && ['value', `value${separator}quality`].includes(names.join(separator)))
+    return { separator, kind: 'one', fields: names.length === 1 ? 2 : 3 };
   const series = names.map(parseSeries);
   const known = series.filter((each) => each !== null);
   if (time !== 'time' || known.length === 0 || known.length < series.length)
     return 'the header must be time,value or time,value,quality, or time and a column for each point, such as time,2:1,6:2';
   if (known.length > columnsMax) return `has ${known.length} points; at most ${columnsMax}`;
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  return twice === undefined ? { kind: 'several', series: known } : `names the point ${twice} twice`;
+  return twice === undefined ? { separator, kind: 'several', series: known } : `names the point ${twice} twice`;
 }
 
 /** The rows of one line; a string describes its error. */
 function readLine(line: string, columns: Columns, nowMs: number): readonly FileRow[] | string {
-  const fields = line.split(',');
+  const fields = line.split(columns.separator);
   const wanted = columns.kind === 'one' ? columns.fields : columns.series.length + 1;
   if (fields.length !== wanted) return `has ${fields.length} fields; the header has ${wanted}`;
   const [time = '', ...values] = fields;
@@ -75,16 +80,21 @@ function readLine(line: string, columns: Columns, nowMs: number): readonly FileR
   if (eventMs > nowMs) return 'the time lies in the future';
   if (columns.kind === 'one') {
     const [text = '', word] = values;
-    const reading = readValue(text, word);
+    const reading = readValue(withPoint(text, columns), word);
     return typeof reading === 'string' ? reading : [{ series: null, eventMs, ...reading }];
   }
   const rows: FileRow[] = [];
   for (const [index, series] of columns.series.entries()) {
-    const reading = readValue(values[index] ?? '', undefined);
+    const reading = readValue(withPoint(values[index] ?? '', columns), undefined);
     if (typeof reading === 'string') return `${series.instance}:${series.point}: ${reading}`;
     rows.push({ series, eventMs, ...reading });
   }
   return rows;
+}
+
+/** Between semicolons a comma can only be that of a decimal. */
+function withPoint(text: string, { separator }: Columns): string {
+  return separator === ';' ? text.replace(',', '.') : text;
 }
 
 function readValue(text: string, word = text === '' ? 'missing' : 'good'): Pick<FileRow, 'value' | 'quality'> | string {

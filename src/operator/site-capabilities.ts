@@ -82,7 +82,7 @@ async function edited({ file }: SiteOperatorParts, { instance, instance_name: na
     throw new Fault('invalid-input', `body /instance_name: the site has no instance ${instance}; give a name for it`);
   if (known && name !== undefined)
     throw new Fault('invalid-input', `body /instance_name: instance ${instance} already exists; omit the name`);
-  const added = points.map((point, row) => ({ row, instance, instanceName: name ?? '', point }));
+  const added = points.map((point, row) => ({ row, instance, instanceName: name ?? null, point }));
   const { text } = withPoints(before, added);
   const next = (() => {
     try {

@@ -44,7 +44,7 @@ describe('[points §1.1] a site file that grows', () => {
       '',
     ].join('\n');
     const point = { id: 3, name: 'c: #', kind: 'measurement', unit: 'm', channel: 'c' };
-    const added = withPoints(text, [{ row: 1, instance: 1, instanceName: '', point }]).text;
+    const added = withPoints(text, [{ row: 1, instance: 1, instanceName: null, point }]).text;
     expect(textDifference(text, added)).toEqual({
       line: 12,
       removed: [],
@@ -65,8 +65,32 @@ describe('[points §1.1] a site file that grows', () => {
     expect(readSite(instance, 'site.yaml').points).toHaveLength(3);
     for (const crlf of [text.replaceAll('\n', '\r\n'), text.trimEnd().split('\n').slice(0, 11).join('\n')])
       expect(
-        readSite(withPoints(crlf, [{ row: 1, instance: 1, instanceName: '', point }]).text, 'site.yaml').points,
+        readSite(withPoints(crlf, [{ row: 1, instance: 1, instanceName: null, point }]).text, 'site.yaml').points,
       ).toHaveLength(3);
+  });
+
+  test('rows that give an instance another name than it has are named', () => {
+    const row = (line: number, instance: number, instanceName: string | null) => ({
+      row: line,
+      instance,
+      instanceName,
+      point: { id: line, name: 'p' },
+    });
+    const begunWith = begun.replace('instances: []', 'instances: [{ id: 3, name: here }]');
+    const { misnamed, text } = withPoints(begunWith, [
+      row(2, 3, 'here'),
+      row(3, 3, null),
+      row(4, 3, 'there'),
+      row(5, 8, null),
+      row(6, 8, 'new'),
+      row(7, 8, 'newer'),
+    ]);
+    expect(misnamed).toEqual([
+      { row: 4, reason: 'instance 3 is here, not there' },
+      { row: 7, reason: 'instance 8 is new, not newer' },
+    ]);
+    expect(text).toContain('name: new\n');
+    expect(withPoints(begunWith, [row(2, 9, null)]).text).toContain('name: instance 9\n');
   });
 
   test('any added points are where their rows say', () => {

@@ -33,13 +33,19 @@ export function freeInstanceId(text: string): number {
   return id;
 }
 
-/** Numbers and positions of the existing instances. */
-function instancesOf(text: string): readonly { readonly id: number; readonly points: number }[] {
+interface Place {
+  readonly id: number;
+  readonly name: string;
+  readonly points: number;
+}
+
+/** The existing instances, by position. */
+function instancesOf(text: string): readonly Place[] {
   const { instances } = Object(parseYaml(text, 'site.yaml').value) as { readonly instances?: unknown };
   if (!Array.isArray(instances)) return [];
   return instances.map((instance) => {
-    const { id, points } = Object(instance) as { readonly id?: unknown; readonly points?: unknown };
-    return { id: Number(id), points: Array.isArray(points) ? points.length : 0 };
+    const { id, name, points } = Object(instance) as Readonly<Record<string, unknown>>;
+    return { id: Number(id), name: String(name), points: Array.isArray(points) ? points.length : 0 };
   });
 }
 
@@ -65,7 +71,8 @@ export function textDifference(before: string, after: string): TextDifference {
 export interface ImportedPoint {
   readonly row: number;
   readonly instance: number;
-  readonly instanceName: string;
+  /** Null if the table does not say. */
+  readonly instanceName: string | null;
   readonly point: Readonly<Record<string, unknown>>;
 }
 
@@ -73,11 +80,14 @@ export interface ImportedSite {
   readonly text: string;
   /** The row of a point that site.yaml has at `/instances/I/points/P`. */
   rowOf(instance: number, point: number): number | undefined;
+  /** Rows that give an instance another name than it has. */
+  readonly misnamed: readonly { readonly row: number; readonly reason: string }[];
 }
 
 export function withPoints(text: string, imported: readonly ImportedPoint[]): ImportedSite {
   const rows = new Map<string, number>();
-  const places = instancesOf(text).map((instance) => ({ ...instance }));
+  const places = [...instancesOf(text)];
+  const misnamed: { readonly row: number; readonly reason: string }[] = [];
   let edited = text;
   for (const [id, points] of Map.groupBy(imported, ({ instance }) => instance)) {
     const known = places.findIndex((place) => place.id === id);
@@ -85,11 +95,14 @@ export function withPoints(text: string, imported: readonly ImportedPoint[]): Im
     const before = places[at]?.points ?? 0;
     points.forEach(({ row }, order) => rows.set(`${at}/${before + order}`, row));
     const texts = points.map(({ point }) => point);
-    if (known === -1) places.push({ id, points: points.length });
+    const name = places[known]?.name ?? points.find((point) => point.instanceName)?.instanceName ?? `instance ${id}`;
+    for (const { row, instanceName: given } of points)
+      if (given !== null && given !== name) misnamed.push({ row, reason: `instance ${id} is ${name}, not ${given}` });
+    if (known === -1) places.push({ id, name, points: points.length });
     edited =
       known === -1
-        ? appendToYaml(edited, ['instances'], [{ id, name: points[0]?.instanceName, points: texts }])
+        ? appendToYaml(edited, ['instances'], [{ id, name, points: texts }])
         : appendToYaml(edited, ['instances', at, 'points'], texts);
   }
-  return { text: edited, rowOf: (instance, point) => rows.get(`${instance}/${point}`) };
+  return { text: edited, rowOf: (instance, point) => rows.get(`${instance}/${point}`), misnamed };
 }

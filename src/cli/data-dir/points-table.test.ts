@@ -28,7 +28,20 @@ describe('[points §1.2] points as a table', () => {
     });
   });
 
+  test('semicolons separate where the header has no comma; decimals may then have a comma; rows are lines', () => {
+    const points = read(
+      `${header.replaceAll(',', ';')};scale;invalid\n1;1;a, b;measurement;kW;c;0,001;-1 2\n\n1;2;b;measurement;kW;c;0.5;\n`,
+    );
+    expect(points.map(({ row, instanceName, point }) => [row, instanceName, point['name'], point['scale']])).toEqual([
+      [2, null, 'a, b', 0.001],
+      [4, null, 'b', 0.5],
+    ]);
+    const [{ point: between } = { point: {} }] = read(`${header},scale\n1,1,a,measurement,kW,c,"0,5"\n`);
+    expect(between).toMatchObject({ scale: '0,5' });
+  });
+
   test.each([
+    ['an instance that is no number', `${header}\nx,1,a,measurement,kW,c\n`, 'points.csv:2: instance must be a number'],
     ['a column that is missing', 'instance,point,name,kind,unit\n', 'points.csv:1: the header lacks channel'],
     ['a duplicate column', `${header},unit\n`, 'points.csv:1: duplicate column in the header: unit'],
     ['an empty cell', `${header}\n1,1,a,measurement,,c\n`, 'points.csv:2: unit is empty'],

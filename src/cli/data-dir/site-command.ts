@@ -144,7 +144,9 @@ function addDevice(parts: SiteFileParts, template: string, { id, name, channel, 
 function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirmed): void {
   const { path, text } = siteText(parts);
   const points = readPointsTable(readText(file), basename(file));
-  const { text: edited, rowOf } = withPoints(text, points);
+  const { text: edited, rowOf, misnamed } = withPoints(text, points);
+  if (misnamed.length > 0)
+    throw new CommandError(misnamed.map(({ row, reason }) => `${basename(file)}:${row}: ${reason}`).join('\n'));
   try {
     readSite(edited, siteFile, readSiteFiles(parts.settings().configDir));
   } catch (error) {
