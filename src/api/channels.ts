@@ -56,7 +56,7 @@ export const channels = {
   }),
   trace: automationQuery({
     name: 'automation.channel.trace',
-    summary: 'Read the newest requests to a device, or messages of it, as they came',
+    summary: 'Read the newest requests to a device with raw answers, or its newest messages',
     path: '/channels/:channel/trace',
     params: channelPath,
     query: wire.noQuery,

@@ -4,7 +4,7 @@ import { trimHeapLater } from '../base/trim-heap.ts';
 import { isForOperator, type ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** A stop takes no longer than this. A process is gone within 10 s, and ending all threads may take two of them. */
+/** The process must be gone within 10 s, and ending its threads can take two. */
 const stopDeadlineMs = 8000;
 /** npm passes on a Ctrl-C that the terminal has sent already; only a signal that comes later is an impatient second one. */
 const sameSignalMs = 500;

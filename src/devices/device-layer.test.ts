@@ -62,12 +62,12 @@ test('[points §3.2] certificate files without a usable certificate or key stop 
     start(siteOf(`[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:1", ${settings} }]`), files);
   const pair = (cert: string, key: string): string => `cert_file: ${cert}, key_file: ${key}`;
   expect(() => started('ca_file: broker-key.pem')).toThrow(
-    'channel broker: broker-key.pem contains no certificate in PEM',
+    'channel broker: broker-key.pem contains no PEM certificate',
   );
-  expect(() => started(pair('broker-key.pem', 'broker-key.pem'))).toThrow('broker-key.pem contains no certificate');
+  expect(() => started(pair('broker-key.pem', 'broker-key.pem'))).toThrow('broker-key.pem contains no PEM certificate');
   for (const key of ['broker-cert.pem', 'locked-key.pem'])
     expect(() => started(pair('broker-cert.pem', key))).toThrow(
-      `${key} contains no private key in PEM that can be read without a passphrase`,
+      `${key} contains no PEM private key, or the key has a passphrase`,
     );
   expect(() => started(pair('broker-cert.pem', 'other-key.pem'))).toThrow(
     'channel broker: other-key.pem is not the key of broker-cert.pem',

@@ -87,7 +87,7 @@ export async function exchange(asked: Exchange, network: Network, signal: AbortS
       connecting.signal,
     );
     if (addresses.length === 0)
-      return { end: 'no_connection', cause: `${asked.url.hostname} is not an address of this machine` };
+      return { end: 'no_connection', cause: `${asked.url.hostname} does not resolve to this machine` };
     const open = openRequest(asked, addresses, () => {
       connected = true;
       connecting.cancel();

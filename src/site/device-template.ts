@@ -131,29 +131,21 @@ export function fillForChannel(template: DeviceTemplate, given: Given, shared: S
   const inPoints = parametersIn(template.points);
   const values = valuesOf(template, given, (name) => inPoints.has(name));
   if ('faults' in values) return values;
-  const settings = Object.entries(template.channel).map(([name, text]) => ({
-    name,
-    text,
-    parameters: parametersIn(text),
-  }));
-  const [own, others] = [true, false].map((wanted) =>
-    settings.filter(({ name }) => shared.ofPoints.includes(name) === wanted),
-  );
-  const faults = (others ?? []).flatMap(({ name, text, parameters }): Faulty['faults'][number][] => {
-    const contradicts = JSON.stringify(filled(text, values)) !== JSON.stringify(shared.settings[name]);
-    return [...parameters]
-      .filter((parameter) => contradicts && Object.hasOwn(given, parameter))
-      .map((parameter) => [
-        `parameters/${parameter}`,
-        `${given[parameter]} is not the ${name} of channel ${shared.id}: leave ${parameter} out, or channel for a channel of its own`,
-      ]);
-  });
-  if (faults.length > 0) return { faults };
-  const kept = (own ?? []).filter(({ parameters }) => [...parameters].every((name) => Object.hasOwn(given, name)));
-  return {
-    channel: Object.fromEntries(kept.map(({ name, text }) => [name, filled(text, values)])),
-    points: filledPoints(template, values),
-  };
+  const faults: [string, string][] = [];
+  const channel: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(template.channel)) {
+    const parameters = [...parametersIn(text)];
+    const value = filled(text, values);
+    if (shared.ofPoints.includes(name)) {
+      if (parameters.every((parameter) => Object.hasOwn(given, parameter))) channel[name] = value;
+    } else if (JSON.stringify(value) !== JSON.stringify(shared.settings[name]))
+      for (const parameter of parameters.filter((each) => Object.hasOwn(given, each)))
+        faults.push([
+          `parameters/${parameter}`,
+          `${given[parameter]} is not the ${name} of channel ${shared.id}: omit ${parameter}, or omit channel so that the device gets its own`,
+        ]);
+  }
+  return faults.length > 0 ? { faults } : { channel, points: filledPoints(template, values) };
 }
 
 /** Given values and defaults, or what is wrong with them; only a `needed` parameter has to have one. */

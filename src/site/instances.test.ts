@@ -42,8 +42,19 @@ points:
   - { id: 1, name: power, kind: measurement, unit: kW, address: { topic: "\${prefix}/status" } }
 self_test: [{ given: {}, then: {} }]
 `;
+const sums = `
+schema: svc.device-template.v1
+name: sums
+title: Sums
+source: invented
+parameters: {}
+channel: { driver: virtual }
+points:
+  - { id: 1, name: total, kind: measurement, unit: kW }
+self_test: [{ given: {}, then: {} }]
+`;
 const templates = new Map(
-  [meter, shelly].map((text) => {
+  [meter, shelly, sums].map((text) => {
     const template = readDeviceTemplate(text, 'template.yaml');
     return [template.name, template] as const;
   }),
@@ -53,6 +64,7 @@ const channels = {
     '{ id: gateway, driver: modbus-tcp, host: 10.0.0.9, port: 1502, unit_id: 7, poll_interval_ms: 2000, timeout_ms: 3000, word_order: big }',
   broker: '{ id: broker, driver: mqtt, url: "mqtt://10.0.0.9:1883", username_env: USER_OF_BROKER }',
   inverter: '{ id: inverter, driver: sunspec, host: 10.0.0.9 }',
+  derived: '{ id: derived, driver: virtual }',
 };
 
 function site(...instances: readonly string[]) {
@@ -72,7 +84,7 @@ describe('[points §1.1] devices of a template on a shared channel', () => {
       'template: meter, channel: gateway, parameters: { unit_id: 2 }',
       'template: meter, channel: gateway, parameters: { unit_id: 3, poll_interval_ms: 5000 }',
     );
-    expect(read.map(({ id }) => id)).toEqual(['gateway', 'broker', 'inverter']);
+    expect(read.map(({ id }) => id)).toEqual(['gateway', 'broker', 'inverter', 'derived']);
     const of = (instance: number) => points.filter((point) => point.instance === instance);
     expect(of(1).map((point) => modbusAddressOf(point))).toEqual([
       { table: 'input', register: 10, type: 'float32', unit_id: 2, word_order: 'little' },
@@ -92,8 +104,8 @@ describe('[points §1.1] devices of a template on a shared channel', () => {
       'template: meter, parameters: { host: 10.0.0.7, unit_id: 6 }',
       'template: meter, channel: meter-2, parameters: { unit_id: 7 }',
     );
-    expect(read).toHaveLength(4);
-    expect(new Set(points.map(({ channel }) => channel))).toEqual(new Set([3]));
+    expect(read).toHaveLength(5);
+    expect(new Set(points.map(({ channel }) => channel))).toEqual(new Set([4]));
     expect(points.filter(({ id }) => id === 1).map((point) => modbusAddressOf(point).unit_id)).toEqual([
       5,
       undefined,
@@ -118,10 +130,14 @@ describe('[points §1.1] devices of a template on a shared channel', () => {
     ]);
   });
 
+  test('points of a channel without addresses get none', () => {
+    expect(site('template: sums, channel: derived').points[0]).toMatchObject({ name: 'total', address: undefined });
+  });
+
   test('the settings of the channel itself may be repeated, and not contradicted', () => {
     expect(site('template: meter, channel: gateway, parameters: { host: 10.0.0.9 }').points).toHaveLength(3);
     expect(() => site('template: meter, channel: gateway, parameters: { host: 10.0.0.8 }')).toThrow(
-      'site.yaml:5: /instances/0/parameters/host 10.0.0.8 is not the host of channel gateway: leave host out, or channel for a channel of its own',
+      'site.yaml:5: /instances/0/parameters/host 10.0.0.8 is not the host of channel gateway: omit host, or omit channel so that the device gets its own',
     );
   });
 

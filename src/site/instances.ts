@@ -136,14 +136,11 @@ function onSharedChannel(
   }
   const { [pollInterval]: interval, ...rest } = device.channel;
   const points = device.points.map((point) => {
+    const of = { ...(interval === undefined ? {} : { [pollInterval]: interval }), ...point, channel: id };
+    if (protocol.address === null) return of;
     const address = { ...Object(point['address']) } as Readonly<Record<string, unknown>>;
     const settings = Object.entries(rest).filter(([name]) => protocol.takesSetting?.(name, address) !== false);
-    return {
-      ...(interval === undefined ? {} : { [pollInterval]: interval }),
-      ...point,
-      address: { ...Object.fromEntries(settings), ...address },
-      channel: id,
-    };
+    return { ...of, address: { ...Object.fromEntries(settings), ...address } };
   });
   return { channels: [], points };
 }

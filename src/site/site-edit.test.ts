@@ -86,8 +86,8 @@ describe('[points §1.1] a site file that grows', () => {
       row(7, 8, 'newer'),
     ]);
     expect(misnamed).toEqual([
-      { row: 4, reason: 'instance 3 is here, not there' },
-      { row: 7, reason: 'instance 8 is new, not newer' },
+      { row: 4, reason: 'instance 3 is named here, not there' },
+      { row: 7, reason: 'instance 8 is named new, not newer' },
     ]);
     expect(text).toContain('name: new\n');
     expect(withPoints(begunWith, [row(2, 9, null)]).text).toContain('name: instance 9\n');

@@ -97,7 +97,8 @@ export function withPoints(text: string, imported: readonly ImportedPoint[]): Im
     const texts = points.map(({ point }) => point);
     const name = places[known]?.name ?? points.find((point) => point.instanceName)?.instanceName ?? `instance ${id}`;
     for (const { row, instanceName: given } of points)
-      if (given !== null && given !== name) misnamed.push({ row, reason: `instance ${id} is ${name}, not ${given}` });
+      if (given !== null && given !== name)
+        misnamed.push({ row, reason: `instance ${id} is named ${name}, not ${given}` });
     if (known === -1) places.push({ id, name, points: points.length });
     edited =
       known === -1

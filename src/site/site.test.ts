@@ -207,12 +207,12 @@ describe('[points §1] refused with file, line and reason', () => {
     [
       'a port that no broker has',
       example.replace('127.0.0.1:1883', '127.0.0.1:99999'),
-      /^site\.yaml:25: .*url is not an address/,
+      /^site\.yaml:25: .*url is not a valid address/,
     ],
     [
       'certificates without TLS',
       example.replace('username_env: SVC', 'ca_file: ca.pem\n    username_env: SVC'),
-      /ca_file is for a mqtts/,
+      /ca_file needs a mqtts/,
     ],
     [
       'a secret in place of its name',

@@ -41,7 +41,11 @@ describe('[points §1.2] points as a table', () => {
   });
 
   test.each([
-    ['an instance that is no number', `${header}\nx,1,a,measurement,kW,c\n`, 'points.csv:2: instance must be a number'],
+    [
+      'an instance that is no number',
+      `${header}\nx,1,a,measurement,kW,c\n`,
+      'points.csv:2: instance must be a whole number',
+    ],
     ['a column that is missing', 'instance,point,name,kind,unit\n', 'points.csv:1: the header lacks channel'],
     ['a duplicate column', `${header},unit\n`, 'points.csv:1: duplicate column in the header: unit'],
     ['an empty cell', `${header}\n1,1,a,measurement,,c\n`, 'points.csv:2: unit is empty'],

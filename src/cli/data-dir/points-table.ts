@@ -30,7 +30,8 @@ export function readPointsTable(text: string, name: string): ImportedPoint[] {
   const faults: string[] = [];
   const points = rows.slice(1).map(({ cells, line: row }): ImportedPoint => {
     const values = new Map(header.map((column, place) => [column, cells[place] ?? '']));
-    if (!/^[0-9]{1,10}$/.test(values.get('instance') ?? '')) faults.push(`${name}:${row}: instance must be a number`);
+    if (!/^[0-9]{1,10}$/.test(values.get('instance') ?? ''))
+      faults.push(`${name}:${row}: instance must be a whole number`);
     for (const column of required) if (values.get(column) === '') faults.push(`${name}:${row}: ${column} is empty`);
     return {
       row,

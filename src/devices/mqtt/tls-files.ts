@@ -19,9 +19,9 @@ interface TlsFile {
 export function tlsFault({ ca, cert, key }: TlsFiles): string | null {
   for (const file of [ca, cert])
     if (file !== undefined && !works(() => new X509Certificate(file.text)))
-      return `${file.name} contains no certificate in PEM`;
+      return `${file.name} contains no PEM certificate`;
   if (key !== undefined && !works(() => createPrivateKey(key.text)))
-    return `${key.name} contains no private key in PEM that can be read without a passphrase`;
+    return `${key.name} contains no PEM private key, or the key has a passphrase`;
   if (
     cert !== undefined &&
     key !== undefined &&

@@ -81,12 +81,12 @@ export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   places: ({ topic, path }, { url }) => [`${url}/${topic}/${path ?? ''}`],
   hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,
   checkSettings({ url, will, status, ca_file, cert_file, key_file }, fault) {
-    if (!URL.canParse(url)) fault('url', 'is not an address: the port is a number up to 65535');
+    if (!URL.canParse(url)) fault('url', 'is not a valid address; the port is at most 65535');
     if (url.startsWith('mqtt://'))
       for (const [name, file] of Object.entries({ ca_file, cert_file, key_file }))
-        if (file !== undefined) fault(name, `${name} is for a mqtts:// url`);
-    if (cert_file !== undefined && key_file === undefined) fault('cert_file', 'cert_file needs its key_file');
-    if (key_file !== undefined && cert_file === undefined) fault('key_file', 'key_file needs its cert_file');
+        if (file !== undefined) fault(name, `${name} needs a mqtts:// url`);
+    if (cert_file !== undefined && key_file === undefined) fault('cert_file', 'cert_file needs a key_file');
+    if (key_file !== undefined && cert_file === undefined) fault('key_file', 'key_file needs a cert_file');
     if (will !== undefined && status !== undefined) fault('will', 'use either will or status: status includes a will');
   },
   checkAddress({ path, payload, map, retained }, kind, fault) {

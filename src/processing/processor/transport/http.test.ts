@@ -209,7 +209,7 @@ describe('the HTTP adapter', () => {
         { clock, bearerToken: null, log, resolve: () => Promise.resolve(addresses) },
       );
       for (let call = 0; call < 3; call++) await one.process(request, never);
-      const reason = 'no connection: edge.example is not an address of this machine';
+      const reason = 'no connection: edge.example does not resolve to this machine';
       const about = { processor: contractSettings.id, reason };
       expect(lines).toEqual([['a processor did not answer', about]]);
       addresses = [here];
