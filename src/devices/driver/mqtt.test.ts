@@ -226,6 +226,15 @@ describe('[points §3.2] mqtt connections', () => {
     broker.silence(true);
     await broker.stop();
     await expect.poll(reasons).toEqual(new Set([`connect ECONNREFUSED 127.0.0.1:${broker.port}`]));
+    broker.silence(false);
+    await broker.start();
+    await devices.online();
+    const reasonOf = async (point: number) =>
+      (await devices?.layer.errors())?.find(({ index }) => index === point)?.message;
+    expect(await reasonOf(load)).toBe('connected again, and no message has come yet');
+    expect(await reasonOf(setpoint)).toBe('connected again, and not commanded since');
+    await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
+    await expect.poll(() => devices?.value(load)).toBe(15);
   });
 
   test('a broker that asks for a certificate gets that of cert_file', async () => {

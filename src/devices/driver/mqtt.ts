@@ -55,6 +55,8 @@ class MqttDriver implements Driver {
   readonly #faults;
   /** Why the present connection fails; undefined while it is fine. */
   #reason: string | undefined;
+  /** There was a connection, or an attempt, before the present one. */
+  #hasLost = false;
   #client: MqttClient | undefined;
   #online = false;
   #stopped = false;
@@ -148,7 +150,11 @@ class MqttDriver implements Driver {
     this.#client = client;
     // One for each unconfirmed command, beside those of the driver and of the library.
     client.setMaxListeners(limits.mqtt_in_flight + 16);
-    client.on('connect', () => void this.#subscribe(client));
+    client.on('connect', () => {
+      // Before the first message of this connection.
+      if (this.#client === client && this.#hasLost) this.#backAgain();
+      void this.#subscribe(client);
+    });
     client.on('message', (topic, payload, packet) => {
       if (this.#client === client) this.#received(topic, payload, packet.retain);
     });
@@ -223,6 +229,13 @@ class MqttDriver implements Driver {
 
   #exchanged(request: string, answer: string, durationMs: number, result: DeviceExchange['result']): void {
     this.#context.exchanged({ atMs: this.#context.clock.wallMs(), durationMs, request, answer, result });
+  }
+
+  /** What the points lack now is no longer the connection. */
+  #backAgain(): void {
+    const measured = [...this.#subscriptions.values()].flat().map(({ index }) => index);
+    this.#unread(measured, 'no-answer', 'connected again, and no message has come yet');
+    this.#unread([...this.#actions.keys()], 'no-answer', 'connected again, and not commanded since');
   }
 
   #unread(indexes: readonly number[], code: DriverFailure['code'], message: string): [] {
@@ -307,6 +320,7 @@ class MqttDriver implements Driver {
   /** No connection: its points are bad for this reason, until the next one. */
   #lost(reason: string): void {
     this.#reason = undefined;
+    this.#hasLost = true;
     this.#faults.failed('connection', 'channel failed', { reason });
     this.#context.setOnline(false);
     this.#context.readFailed(
