@@ -285,6 +285,7 @@ instances:
   test('[points §8.6] the device dialog shows requests with raw answers or messages, and scans models', async () => {
     const device = await startFaultDevice();
     const broker = await startMqttBroker();
+    const topic = `cellar/${'shelf-'.repeat(20)}relay`;
     fillModels(device.bank(1), 1, 40_000, [
       { model: 1, values: { Mn: 'Example' } },
       { model: 103, values: { W: 4200, W_SF: 0 } },
@@ -303,16 +304,21 @@ instances:
   - id: 2
     name: cellar
     points:
-      - { id: 1, name: relay, kind: measurement, unit: "1", channel: broker, address: { topic: cellar/relay, path: $.on } }
+      - { id: 1, name: relay, kind: measurement, unit: "1", channel: broker, address: { topic: ${topic}, path: $.on } }
 `);
     const own = await startTestService(folders);
     try {
       const { page, context, complaints } = await visit(browser, own, { role: 'Engineer' });
       await page.getByRole('link', { name: 'Devices', exact: true }).click();
       const dialog = page.getByRole('dialog');
-      await broker.publish('cellar/relay', '{"on":true,"source":"button"}');
+      await broker.publish(topic, '{"on":true,"source":"button"}');
       await page.getByRole('button', { name: 'Inspect broker' }).click();
-      await dialog.getByRole('row', { name: 'message cellar/relay {"on":true,"source":"button"}' }).waitFor();
+      const message = dialog.getByRole('row', { name: `message ${topic} {"on":true,"source":"button"}` });
+      await message.waitFor();
+      // A long topic leaves room for the payload.
+      const [cell, frame] = await Promise.all([message.getByRole('cell').last().boundingBox(), dialog.boundingBox()]);
+      const right = (box: typeof cell): number => (box?.x ?? 0) + (box?.width ?? 0);
+      expect(right(cell)).toBeLessThan(right(frame));
       await dialog.getByText('1 good, 0 without a usable value, 0 not confirmed').waitFor();
       expect(await dialog.getByRole('button', { name: 'Scan' }).count()).toBe(0);
       await dialog.getByRole('button', { name: 'Close' }).click();

@@ -116,8 +116,9 @@ function Exchanges({ trace: { counts, exchanges }, words: own }: TraceParts & { 
               <td className={styles['whole']}>
                 <Moment at={at} />
               </td>
-              <td className={styles['whole']}>{words.trace.took(shownNumber(ms))}</td>
-              <td className={styles['whole']}>{request}</td>
+              {/* A message takes no time of its own. */}
+              <td className={styles['whole']}>{ms === 0 ? '' : words.trace.took(shownNumber(ms))}</td>
+              <td className={styles[own === words.trace ? 'whole' : 'topic']}>{request}</td>
               <td className={styles['words']}>{answer}</td>
             </tr>
           ))}
