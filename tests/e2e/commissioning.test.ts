@@ -242,3 +242,23 @@ test('points from a table: all of them, or none with the error of each row', () 
   expect(stderr).toMatch(/service\.yaml:1: .*reconnect_min_ms/);
   expect(stderr).toMatch(/site\.yaml:\d+: \/channels\/0\/driver unknown driver carrier-pigeon/);
 }, 60_000);
+
+test('[points §1.1] a device of a template joins a channel of the site; digits may be text', () => {
+  const folders = emptyFolders();
+  const setpoint = (...args: string[]) => runCommand('setpoint', args, serviceEnvironment(folders));
+  const site = join(folders.config, 'site.yaml');
+  setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
+  const broker = 'channels:\n  - { id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883" }\n';
+  writeFileSync(site, readFileSync(site, 'utf8').replace('channels: []\n', broker));
+  const add = (channel: string, prefix: string) => {
+    const device = ['--name', prefix, '--channel', channel, '--set', `prefix=${prefix}`];
+    return setpoint('site', 'add', 'shelly-pro-3em', ...device, '--confirmed');
+  };
+  expect(add('broker', '4711')).toMatchObject({ status: 0, stderr: '' });
+  expect(add('gone', 'b')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('channel unknown channel gone'),
+  });
+  expect(setpoint('site', 'check').stdout).toBe('bakery: no errors (1 channel, 1 instance, 6 points)\n');
+  expect(readFileSync(site, 'utf8')).toContain('prefix: "4711"');
+}, 60_000);
