@@ -30,7 +30,7 @@ export async function runService(config: () => ServiceConfig | Promise<ServiceCo
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   try {
     service = await startService(await config());
-    // The first requests come now.
+    // The first requests arrive now.
     trimHeapLater();
     return service;
   } catch (error) {

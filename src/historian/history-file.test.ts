@@ -95,7 +95,7 @@ describe('[points §6.2] History import: the file', () => {
       expect(faultsOf(`time;value\n2026-07-11T10:45:00Z;${text}\n`)).toEqual([
         'values.csv:2: the value must be a finite number or empty',
       ]);
-    // Between commas a comma separates.
+    // With commas as separators, a decimal comma makes one field more.
     expect(faultsOf('time,value\n2026-07-11T10:45:00Z,0,5\n')).toEqual([
       'values.csv:2: has 3 fields; the header has 2',
     ]);

@@ -45,7 +45,7 @@ function isQualityWord(word: string): word is keyof typeof recordedQuality {
   return Object.hasOwn(recordedQuality, word);
 }
 
-/** Spreadsheets of many countries separate by semicolons, because their decimals have commas. */
+/** Spreadsheets use semicolons in countries with decimal commas. */
 type Separator = ',' | ';';
 
 /** The meaning of the columns after the time. */
@@ -92,7 +92,7 @@ function readLine(line: string, columns: Columns, nowMs: number): readonly FileR
   return rows;
 }
 
-/** Between semicolons a comma can only be that of a decimal. */
+/** With semicolons, a comma can only be a decimal comma. */
 function withPoint(text: string, { separator }: Columns): string {
   return separator === ';' ? text.replace(',', '.') : text;
 }

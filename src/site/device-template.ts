@@ -114,14 +114,14 @@ export function fillTemplate(template: DeviceTemplate, given: Given): FilledTemp
 export interface SharedChannel {
   readonly id: string;
   readonly driver: string;
-  /** Its settings that a point may have for itself. */
+  /** Settings that a point may override. */
   readonly ofPoints: readonly string[];
   readonly settings: Settings;
 }
 
 /**
- * The template for a channel of the site. What the points may have for themselves, such as the unit of a Modbus device, stays in
- * `channel`, unless it depends on a parameter that is not given: then that of the channel applies, as for all its other settings.
+ * The template for a channel of the site. The result's `channel` has only the settings that its points override, such as the unit
+ * of a Modbus device; not those that depend on a parameter that is not given. All others are those of the site's channel.
  */
 export function fillForChannel(template: DeviceTemplate, given: Given, shared: SharedChannel): FilledTemplate | Faulty {
   if (template.channel.driver !== shared.driver) {
@@ -148,7 +148,7 @@ export function fillForChannel(template: DeviceTemplate, given: Given, shared: S
   return faults.length > 0 ? { faults } : { channel, points: filledPoints(template, values) };
 }
 
-/** Given values and defaults, or what is wrong with them; only a `needed` parameter has to have one. */
+/** Given values and defaults, or the errors in them; only `needed` parameters are required. */
 function valuesOf(template: DeviceTemplate, given: Given, needed: (name: string) => boolean): Values | Faulty {
   const faults: [string, string][] = [];
   const values = new Map<string, string | number>();

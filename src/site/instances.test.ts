@@ -14,7 +14,6 @@ parameters:
   unit_id: { type: integer, default: 1 }
   poll_interval_ms: { type: integer, default: 1000 }
   first: { type: integer, default: 10 }
-  serial: { type: text, default: none }
 channel:
   driver: modbus-tcp
   host: "\${host}"

@@ -116,7 +116,7 @@ function Exchanges({ trace: { counts, exchanges }, words: own }: TraceParts & { 
               <td className={styles['whole']}>
                 <Moment at={at} />
               </td>
-              {/* A message takes no time of its own. */}
+              {/* Messages have no duration. */}
               <td className={styles['whole']}>{ms === 0 ? '' : words.trace.took(shownNumber(ms))}</td>
               <td className={styles[own === words.trace ? 'whole' : 'topic']}>{request}</td>
               <td className={styles['words']}>{answer}</td>

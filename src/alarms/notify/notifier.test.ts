@@ -171,7 +171,7 @@ describe('[alarms §5] receivers', () => {
     );
   });
 
-  test('a receiver without a connection is named with the reason, such as a certificate that nobody vouches for', async () => {
+  test('a failed connection has its reason, such as an untrusted certificate', async () => {
     const fixture = join(import.meta.dirname, '..', '..', 'devices', 'driver', 'fixture');
     const [key, cert] = ['broker-key.pem', 'broker-cert.pem'].map((name) => readFileSync(join(fixture, name)));
     const server = createSecureServer({ key, cert });

@@ -42,7 +42,7 @@ describe('[points §1.2] points as a table', () => {
 
   test.each([
     [
-      'an instance that is no number',
+      'an instance that is not a number',
       `${header}\nx,1,a,measurement,kW,c\n`,
       'points.csv:2: instance must be a whole number',
     ],

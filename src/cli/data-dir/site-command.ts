@@ -89,7 +89,7 @@ function parameter(text: string, before: Texts): Texts {
   return { ...before, [name]: value };
 }
 
-/** A number where the template has a number; the site parser refuses what is left. */
+/** Numbers for numeric parameters, text for all others; the site parser rejects a value of the wrong type. */
 export function parametersFor(template: DeviceTemplate, texts: Texts): Record<string, string | number> {
   const valueOf = (name: string, text: string): string | number => {
     const type = Object.hasOwn(template.parameters, name) ? template.parameters[name]?.type : 'text';

@@ -53,9 +53,9 @@ class MqttDriver implements Driver {
   /** The latest message of each of these topics on this connection. */
   readonly #said = new Map<string, string>();
   readonly #faults;
-  /** Why the present connection fails; undefined while it is fine. */
+  /** Why the current connection failed; undefined without an error. */
   #reason: string | undefined;
-  /** There was a connection, or an attempt, before the present one. */
+  /** True after the first lost connection or failed attempt. */
   #hasLost = false;
   #client: MqttClient | undefined;
   #online = false;
@@ -210,7 +210,7 @@ class MqttDriver implements Driver {
       return [{ index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good }];
     });
     this.#context.publish(readings);
-    // Its own status is not of a device.
+    // Its own status does not come from a device.
     if (places.length === 0 && !this.#presences.has(topic)) return;
     const kind = isRetained ? 'retained message' : 'message';
     this.#exchanged(
@@ -231,7 +231,7 @@ class MqttDriver implements Driver {
     this.#context.exchanged({ atMs: this.#context.clock.wallMs(), durationMs, request, answer, result });
   }
 
-  /** What the points lack now is no longer the connection. */
+  /** The reason of the lost connection no longer applies. */
   #backAgain(): void {
     const measured = [...this.#subscriptions.values()].flat().map(({ index }) => index);
     this.#unread(measured, 'no-answer', 'connected again, and no message has come yet');
@@ -317,7 +317,7 @@ class MqttDriver implements Driver {
     this.#lost(this.#reason ?? 'the connection to the broker ended');
   }
 
-  /** No connection: its points are bad for this reason, until the next one. */
+  /** Without a connection the points are bad, for this reason. */
   #lost(reason: string): void {
     this.#reason = undefined;
     this.#hasLost = true;

@@ -24,9 +24,9 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   withFiles?(channel: Channel, files: ProtocolFiles): Channel;
   /** Null if points of the channel have no address. */
   readonly address: ((value: unknown) => Decoded<Address>) | null;
-  /** Settings of a channel that an address may have instead, for one of several devices that share the channel. */
+  /** Channel settings that an address may override, for one of several devices on the channel. */
   readonly addressSettings?: readonly string[];
-  /** Whether an address may have such a setting; by default every one may. */
+  /** False for an address that cannot have the setting. */
   takesSetting?(name: string, address: Readonly<Record<string, unknown>>): boolean;
   /** True if Setpoint polls the values: a point may then have a `poll_interval_ms` of its own. */
   readonly polled?: true;

@@ -34,7 +34,7 @@ export const deviceWords = {
   },
   messages: {
     title: 'Newest messages',
-    lead: 'Unchanged messages of devices, and commands with the confirmation of the broker; updates automatically.',
+    lead: 'Raw messages from devices, and commands with confirmation by the broker; updates automatically.',
     counts: (used: string, unused: string, silent: string) =>
       `${used} good, ${unused} without a usable value, ${silent} not confirmed`,
     none: 'No messages yet.',

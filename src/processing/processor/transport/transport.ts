@@ -24,7 +24,7 @@ export interface TransportParts {
   readonly bearerToken: string | null;
   /** The resolver of host names; the system's by default. */
   readonly resolve?: Resolve;
-  /** Has the reason why a processor does not answer, which callers do not get. */
+  /** Gets the reason why a processor does not answer; callers get only a code. */
   readonly log?: Log;
 }
 
