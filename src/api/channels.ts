@@ -93,7 +93,10 @@ export const channels = {
         ),
         table: Type.Optional(Type.Enum(['holding', 'input', 'coil', 'discrete'])),
         from: Type.Optional(
-          Type.String({ pattern: '^(0|[1-9][0-9]{0,4})$', description: 'the first register, from 0' }),
+          Type.String({
+            pattern: '^([0-9]|[1-9][0-9]{1,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$',
+            description: 'the first register, from 0 to 65535',
+          }),
         ),
         count: Type.Optional(
           Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$', description: `how many, 1 to ${scanCountMaximum}` }),

@@ -284,7 +284,8 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
     errors: () => caller.call('errors', null),
     texts: () => caller.call('texts', null),
     trace: (channel) => caller.call('trace', { channel }),
-    scan: (channel, question) => caller.call('scan', { channel, question }, setup.limits.scan_timeout_ms),
+    // The driver ends a scan at its limit; this is for a thread that does not answer.
+    scan: (channel, question) => caller.call('scan', { channel, question }, 2 * setup.limits.scan_timeout_ms),
     adopt: (site, materials) => caller.call('adopt', { site, materials }),
     kill,
     async stop() {

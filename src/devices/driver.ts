@@ -94,7 +94,10 @@ export interface Driver {
   start(): void;
   /** A command may be waiting. */
   wake(): void;
-  /** Scans a device, between the polls; null if the connection ended. Absent if a driver cannot scan. */
+  /**
+   * Scans a device, between the polls; null without a connection. Throws a Fault that says why a scan ended early. Absent if a driver
+   * cannot scan.
+   */
   scan?(question: ScanQuestion): Promise<ScanAnswer | null>;
   stop(): Promise<void>;
 }

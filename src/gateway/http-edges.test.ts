@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { BoundCapability } from '../api/capability.ts';
+import type { BoundCapability, Capability } from '../api/capability.ts';
 import { faultKinds } from '../base/fault.ts';
 import { sendRaw, startTestGateway, type TestGateway, testCapability, testSubject } from '../testing/test-gateway.ts';
 import { type GatewayLimits, gatewayLimits } from './limits.ts';
@@ -127,6 +127,32 @@ describe('[platform §2.1] the error envelope for failures of the framework', ()
     );
     expectEnvelope(answer, 413, 'payload-too-large');
   });
+
+  test.each<[keyof GatewayLimits, Capability['bodyLimit']]>([
+    ['rule_body_bytes', 'rule'],
+    ['plan_body_bytes', 'plan'],
+    ['session_body_bytes', 'session'],
+    ['processing_body_bytes', 'processing'],
+  ])(
+    '%s, at its edge: a body of so many bytes is accepted, one more is refused with the limit',
+    async (name, bodyLimit) => {
+      const limited = { ...change, descriptor: { ...change.descriptor, path: '/limited', bodyLimit } };
+      const most = 2000;
+      await start({ [name]: most }, [limited as BoundCapability]);
+      const send = (bytes: number) =>
+        fetch(`${gateway.base}/limited`, {
+          method: 'POST',
+          headers: { authorization: 'Bearer engineer', 'x-svc-confirmed': 'true', 'content-type': 'application/json' },
+          body: '{"confirmed":true}'.padEnd(bytes),
+        });
+      expect((await send(most)).status).toBe(200);
+      const refused = await send(most + 1);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        413,
+        { error: { message: 'the body is larger than the 2000 bytes that this route accepts' } },
+      ]);
+    },
+  );
 
   test('an Expect: 100-continue is met', async () => {
     await start();

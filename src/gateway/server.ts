@@ -66,7 +66,7 @@ export function createServer(parts: ServerParts): Server {
   });
   fastify.setNotFoundHandler((request, reply) => refuse(request, reply, new Fault('not-found', 'route not found')));
   fastify.setErrorHandler((error, request, reply) => {
-    const fault = fromFramework(error);
+    const fault = fromFramework(error, request);
     if (fault.code === 'internal-error')
       log.error('request failed', { correlation_id: request.correlationId, err: error });
     refuse(request, reply, fault);
@@ -136,7 +136,7 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       reply.raw.once('finish', () => noteEarly(request.raw));
       prepare(request, reply);
-      refuse(request, reply, fromFramework(error));
+      refuse(request, reply, fromFramework(error, request));
     },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
@@ -326,12 +326,15 @@ function refuse(request: FastifyRequest, reply: FastifyReply, fault: Fault): voi
 }
 
 /** The framework's own refusals in our envelope; any other error is an internal error. */
-function fromFramework(error: unknown): Fault {
+function fromFramework(error: unknown, { routeOptions }: FastifyRequest): Fault {
   if (error instanceof Fault) return error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Fault('payload-too-large', 'the body is larger than this route allows');
+      return new Fault(
+        'payload-too-large',
+        `the body is larger than the ${routeOptions.bodyLimit} bytes that this route accepts`,
+      );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Fault('unsupported-media-type', 'the body must be application/json');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

@@ -40,6 +40,8 @@ export async function startTestGateway(
     limits?: Partial<GatewayLimits>;
     subjects?: Readonly<Record<string, Subject>>;
     session?: Identity['authenticateSession'];
+    /** Adds to the server before it listens. */
+    before?: (server: Server) => Promise<void>;
   } = {},
 ): Promise<TestGateway> {
   const entries: AuditEntry[] = [];
@@ -68,6 +70,7 @@ export async function startTestGateway(
     limits,
     clock: systemClock,
   });
+  await options.before?.(server);
   const { port } = await server.listen('127.0.0.1', 0);
   return {
     server,

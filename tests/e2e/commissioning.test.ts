@@ -136,9 +136,12 @@ test('points of a running site by their references: read, written and traced; a 
   const scanned = setpoint('channels', 'scan', 'sunspec-inverter-1').stdout;
   expect(scanned).toMatch(/^103\tinverter, three phase\t\d+\tW\t12345\tW$/m);
   expect(scanned).toMatch(/^1\tcommon\t\d+\tMd\tInverter\t$/m);
-  for (const count of ['0', '1001'])
-    expect((await service.read(`/channels/sunspec-inverter-1/scan?count=${count}`)).status).toBe(400);
-  expect((await service.read('/channels/sunspec-inverter-1/scan?count=1000')).status).toBe(200);
+  const scan = (query: string) => service.read(`/channels/sunspec-inverter-1/scan?${query}`);
+  const outside = ['count=0', 'count=1001', 'from=65536', 'unit=256'];
+  for (const query of outside) expect((await scan(query)).text).toContain(`"path":"/${query.split('=')[0]}"`);
+  for (const query of ['count=1000', 'from=65535', 'table=input'])
+    expect((await scan(query)).text).toContain('a SunSpec device is scanned for its models');
+  expect((await scan('unit=1')).status).toBe(200);
   expect((await service.read('/channels/nothing/scan')).status).toBe(404);
   device.process.kill();
   await waitFor(() => (setpoint('points', 'read', '1:1').status === 1 ? true : undefined));

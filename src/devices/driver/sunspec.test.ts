@@ -7,6 +7,7 @@ import { modelsWith } from '../../site/sunspec/models.ts';
 import { driverContract, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type FaultDevice, startFaultDevice } from '../../testing/fault-device.ts';
 import { curves, modules } from '../../testing/sunspec-definition.ts';
+import type { ScanQuestion } from '../driver.ts';
 import { readModelDefinitions } from '../sunspec/definition-files.ts';
 import { fillModels, type GivenModel } from '../sunspec/model-registers.ts';
 
@@ -148,6 +149,16 @@ describe('[points §3.4] sunspec', () => {
     expect(values.get('1 Md')).toEqual(['Test inverter', '']);
     expect(values.get('160 DCW[1]')).toEqual([600, 'W']);
     expect(values.get('103 A')).toEqual([null, 'A']);
+  });
+
+  test('[points §8.6] a scan of another unit reads that unit, and says if it has no models; registers cannot be chosen', async () => {
+    const running = await start([measured('Hz', 'model: 103, point: Hz')]);
+    const scan = (question: ScanQuestion) => running.devices.layer.scan(0, question);
+    await expect(scan({ unit: 7 })).rejects.toMatchObject({
+      message: expect.stringContaining('no SunSpec device: "SunS" was not found'),
+    });
+    for (const question of [{ table: 'input' }, { from: 0 }, { count: 5 }] as const)
+      await expect(scan(question)).rejects.toMatchObject({ code: 'invalid-input' });
   });
 
   test('models that the site defines are read, written and scanned, with as many groups as the device has', async () => {

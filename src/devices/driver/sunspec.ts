@@ -39,7 +39,7 @@ export function createSunSpecDriver(channel: SunSpecChannel, context: DriverCont
       return { places, missing } satisfies FoundPlaces;
     },
     bridges: true,
-    scan: (ask) => scanModels(ask, unit, settings.max_registers ?? registersPerRequest, known),
+    scan: (ask, question) => scanModels(ask, question, settings.max_registers ?? registersPerRequest, known),
     unit,
     open,
   });

@@ -100,6 +100,11 @@ export class ModbusClient {
     return this.#wire.isOpen;
   }
 
+  /** Why the connection ended, if it did. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
   /** The device's answer; null if there was none, and then the connection has ended. */
   request(unit: number, request: ModbusRequest): Promise<ModbusAnswer | null> {
     if (this.#open !== undefined) throw new Error('a Modbus request is in flight already');

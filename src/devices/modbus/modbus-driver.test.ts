@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type FaultDevice, type Manner, startFaultDevice } from '../../testing/fault-device.ts';
+import type { DeviceLimits } from '../limits.ts';
 import type { FramingName } from './framing.ts';
 
 const folders = { configDir: '.', dataDir: '.' };
@@ -24,6 +25,7 @@ async function start(
   channel = '',
   framing: FramingName = 'tcp',
   pollMs = 50,
+  limits: Partial<DeviceLimits> = { trace_exchanges: 10 },
 ): Promise<Started> {
   device = await startFaultDevice(framing);
   prepare(device);
@@ -40,7 +42,7 @@ instances:
 ${points.map((point, at) => `      - { id: ${at + 1}, name: p${at + 1}, unit: kW, channel: bus, ${point} }`).join('\n')}
 `,
     folders,
-    { trace_exchanges: 10 },
+    limits,
   );
   return { device, devices };
 }
@@ -277,5 +279,49 @@ describe('[points §8.6] trace and scan', () => {
     const other = await running.devices.layer.scan(0, { unit: 4, table: 'input', from: 0, count: 10 });
     expect(other?.registers).toEqual([{ unit: 4, table: 'input', register: 7, words: [77] }]);
     await expect.poll(() => running.devices.value(0)).toBe(0);
+  });
+
+  test.each<[string, Manner, string]>([
+    ['never answers', { kind: 'dead' }, 'unit 9 does not answer: no answer in time'],
+    [
+      'is missing behind its gateway',
+      { kind: 'exception', code: 11 },
+      'unit 9 does not answer: exception 11 (gateway target device failed to respond)',
+    ],
+  ])('a scan of a unit that %s ends at its first request, with the reason; polls go on', async (_, manner, reason) => {
+    const running = await start([unitPoint(1)], (given) => {
+      given.bank(1).set('holding', 0, 5);
+      given.manner(9, manner);
+    });
+    await expect.poll(() => running.devices.value(0)).toBe(5);
+    await expect(running.devices.layer.scan(0, { unit: 9 })).rejects.toMatchObject({ message: reason });
+    expect(running.device.requests(9)).toBe(1);
+    running.device.bank(1).set('holding', 0, 6);
+    await expect.poll(() => running.devices.value(0)).toBe(6);
+    await running.devices.online();
+  });
+
+  test('scan_timeout_ms: a scan of a slow device ends at its limit, and asks the device nothing more', async () => {
+    const limits = { trace_exchanges: 10, scan_timeout_ms: 200 };
+    const running = await start(
+      [unitPoint(1)],
+      (given) => given.manner(4, { kind: 'slow', ms: 20 }),
+      '',
+      'tcp',
+      50,
+      limits,
+    );
+    await running.devices.online();
+    // Without registers, so that every block is halved down to single ones.
+    await expect(running.devices.layer.scan(0, { unit: 4, count: 1000 })).rejects.toMatchObject({
+      code: 'deadline-exceeded',
+      message: 'the scan did not end within 200 ms (scan_timeout_ms): scan fewer registers at once',
+    });
+    await elapsed(100);
+    const asked = running.device.requests(4);
+    await elapsed(200);
+    expect(running.device.requests(4)).toBe(asked);
+    // Few enough are read in time.
+    expect(await running.devices.layer.scan(0, { unit: 4, count: 1 })).toEqual({ registers: [], models: [] });
   });
 });

@@ -14,7 +14,8 @@ import { bitAt, blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, t
 import { answerWords, failureIn, requestWords, spanWords } from './modbus-words.ts';
 import { type PollBlock, type PollGroup, pollGroups } from './poll-plan.ts';
 import { isBits, type ModbusTable, type RegisterPlace } from './register-place.ts';
-import { scanRegisters } from './scan-registers.ts';
+import { type ScanOfUnit, scanRegisters } from './scan-registers.ts';
+import { type AskInTurn, scanInTime } from './scan-turns.ts';
 import { createUnits } from './units.ts';
 import { writeRequest } from './write-request.ts';
 
@@ -31,7 +32,8 @@ export interface ModbusDriverParts {
   readonly find: (ask: AskUnit) => Promise<FoundPlaces | string | null>;
   /** True if registers between two known ones can also be read. */
   readonly bridges: boolean;
-  readonly scan?: (ask: AskUnit, question: ScanQuestion) => Promise<ScanAnswer | null>;
+  /** By default, registers are scanned. */
+  readonly scan?: (ask: AskUnit, question: ScanOfUnit) => Promise<ScanAnswer | null>;
   readonly unit: number;
   readonly open: OpenWire | undefined;
 }
@@ -45,7 +47,7 @@ interface Due {
 interface Errand {
   readonly unit: number;
   readonly request: ModbusRequest;
-  readonly settle: (answer: ModbusAnswer | null) => void;
+  readonly settle: (answer: ModbusAnswer | string) => void;
 }
 
 type Kind = 'command' | 'poll' | 'errand';
@@ -97,14 +99,17 @@ export class ModbusDriver implements Driver {
   }
 
   async scan(question: ScanQuestion): Promise<ScanAnswer | null> {
-    const ask: AskUnit = (unit, request) =>
+    if (!this.#polls) return null;
+    const ask: AskInTurn = (unit, request) =>
       new Promise((settle) => {
-        if (!this.#polls) return settle(null);
+        if (!this.#polls) return settle(connectionEnded);
         this.#errands.push({ unit, request, settle });
         void this.#work();
       });
-    const scan = this.#parts.scan ?? ((asking, wanted) => scanRegisters(asking, { unit: this.#parts.unit, ...wanted }));
-    return scan(ask, question);
+    const wanted = { unit: this.#parts.unit, ...question };
+    const scan = this.#parts.scan ?? scanRegisters;
+    const { clock, limits } = this.#context;
+    return scanInTime(ask, clock, limits.scan_timeout_ms, (asking) => scan(asking, wanted));
   }
 
   async stop(): Promise<void> {
@@ -205,7 +210,7 @@ export class ModbusDriver implements Driver {
     this.#context.setOnline(false);
     this.#cancelPolls();
     this.#exponents.clear();
-    for (const { settle } of this.#errands.splice(0)) settle(null);
+    for (const { settle } of this.#errands.splice(0)) settle(connectionEnded);
     if (this.#stopped) return;
     this.#context.forget();
     this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => this.#connect());
@@ -251,7 +256,7 @@ export class ModbusDriver implements Driver {
       this.#last = kind;
       if (command !== null) await this.#send(client, command);
       else if (due !== undefined) await this.#read(client, due);
-      else errand?.settle(await this.#ask(client, errand.unit, errand.request));
+      else errand?.settle((await this.#ask(client, errand.unit, errand.request)) ?? client.reason ?? connectionEnded);
       return true;
     }
     return false;
@@ -376,6 +381,8 @@ export class ModbusDriver implements Driver {
     return more.length === 0 ? words : `${words} and ${more.length} more`;
   }
 }
+
+const connectionEnded = 'the connection ended';
 
 const readCodes: Readonly<Record<ModbusTable, ReadCode>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 

@@ -9,12 +9,14 @@ const blockCount = 32;
 const defaultCount = 100;
 const registerEnd = 65_536;
 
+export type ScanOfUnit = ScanQuestion & { readonly unit: number };
+
 type Found = ScanAnswer['registers'][number];
 
 /** Null if the connection ended before the end. */
 export async function scanRegisters(
   ask: AskUnit,
-  { unit = 1, table = 'holding', from = 0, count = defaultCount }: ScanQuestion,
+  { unit, table = 'holding', from = 0, count = defaultCount }: ScanOfUnit,
 ): Promise<ScanAnswer | null> {
   const found: Found[] = [];
   const blocks: { start: number; count: number }[] = [];

@@ -1,25 +1,30 @@
 /** Every model of a SunSpec device, and the current values of the known ones. */
+import { Fault } from '../../base/fault.ts';
 import type { PlacedPoint } from '../../site/sunspec/layout.ts';
 import { absentValue } from '../../site/sunspec/model.ts';
 import type { SunSpecModels } from '../../site/sunspec/models.ts';
 import type { ScanAnswer } from '../driver.ts';
 import type { AskUnit } from '../modbus/modbus-client.ts';
 import { decodeRegisters, decodeText, exponentOf, scaledBy } from '../modbus/modbus-codec.ts';
+import type { ScanOfUnit } from '../modbus/scan-registers.ts';
 import { discoverModels, type PlacedModel } from './discover.ts';
 import { layOutModels } from './lay-out-models.ts';
 import { encodingOf } from './sunspec-places.ts';
 
 type ScannedModel = ScanAnswer['models'][number];
 
-/** Null if the connection ended, or without a SunSpec device. */
+/** Null if the connection ended. Throws a Fault if the unit has no models, or if registers were chosen. */
 export async function scanModels(
   ask: AskUnit,
-  unit: number,
+  { unit, table, from, count }: ScanOfUnit,
   maxRegisters: number,
   known: SunSpecModels,
 ): Promise<ScanAnswer | null> {
+  if (table !== undefined || from !== undefined || count !== undefined)
+    throw new Fault('invalid-input', 'a SunSpec device is scanned for its models: leave out table, from and count');
   const found = await discoverModels(ask, unit);
-  if (found === null || typeof found === 'string') return null;
+  if (found === null) return null;
+  if (typeof found === 'string') throw new Fault('engine-unavailable', `unit ${unit}: ${found}`);
   const models = await layOutModels(ask, unit, found, known);
   if (models === null) return null;
   const scanned: ScannedModel[] = [];
