@@ -162,7 +162,19 @@ describe.each(engines)('audit log on %s', (engine) => {
     expect((await log.append(entry())).sequence).toBe(1);
   });
 
-  test('the queue of waiting appends is bounded, at its edge', async () => {
+  test('batch_max, at its edge: as many appends share one commit, one more has its own', async () => {
+    const batches: number[] = [];
+    const limits = { ...auditLimits, batch_max: 3 };
+    const onAppended = (events: number): void => void batches.push(events);
+    const log = createAuditLog({ database, clock: systemClock, scope, limits, onAppended });
+    await Promise.all(Array.from({ length: 3 }, () => log.append(entry())));
+    expect(batches.splice(0)).toEqual([3]);
+    await Promise.all(Array.from({ length: 4 }, () => log.append(entry())));
+    expect(batches).toEqual([3, 1]);
+    expect(await sequences()).toEqual(upTo(7));
+  });
+
+  test('waiting_appends_max: the queue of waiting appends is bounded, at its edge', async () => {
     const limits = { ...auditLimits, waiting_appends_max: 2 };
     const log = createAuditLog({ database, clock: systemClock, scope, limits });
     const answers = await Promise.allSettled([log.append(entry()), log.append(entry()), log.append(entry())]);

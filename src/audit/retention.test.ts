@@ -86,6 +86,29 @@ describe.each(engines)('audit retention on %s', (engine) => {
     return [chains[0]?.first, chains[0]?.last, chains[0]?.broken, problems];
   };
 
+  test('retention_interval_ms: the sweep at the start is repeated after each interval', async () => {
+    await tenADay(2);
+    const limits = { ...auditLimits, retention_days: 1 };
+    const waits: number[] = [];
+    let next = (): void => undefined;
+    const after = (ms: number, task: () => void) => {
+      waits.push(ms);
+      next = task;
+      return { cancel: () => undefined };
+    };
+    const clock = { ...trail.clock, after };
+    const { checkpointer } = testSigner(trail, { key, limits });
+    const retention = createRetention({ ...trail, clock, log: silentLog, limits, key, checkpointer });
+    trail.clock.setWall(begin + 2 * dayMs);
+    retention.open();
+    await expect.poll(range).toEqual([11, 21, null, []]);
+    trail.clock.setWall(begin + 3 * dayMs);
+    next();
+    await expect.poll(range).toEqual([21, 22, null, []]);
+    expect(waits).toEqual([limits.retention_interval_ms, limits.retention_interval_ms]);
+    await retention.close();
+  });
+
   test('is off by default: nothing is ever removed', async () => {
     expect(auditLimits.retention_days).toBe(0);
     await tenADay(2);

@@ -321,6 +321,40 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     ]);
   });
 
+  test('engine_restart_max_ms: the pause before a restart doubles up to it', async () => {
+    stored = [rule(1)];
+    await client.open();
+    const { engine_restart_ms: firstMs, engine_restart_max_ms: mostMs } = automationLimits;
+    const pauses: number[] = [];
+    for (let pauseMs = firstMs; pauseMs < mostMs; pauseMs *= 2) pauses.push(pauseMs);
+    pauses.push(mostMs, mostMs);
+    missing = pauses.length - 1;
+    await threads[0]?.terminate();
+    await settle();
+    for (const pauseMs of pauses.slice(0, -1)) await pass(pauseMs);
+    expect(fields.map((carried) => carried?.['pauseMs'])).toEqual(pauses);
+    await pass(mostMs - 1);
+    expect(threads).toHaveLength(1);
+    await pass(1);
+    await expect.poll(() => starts).toBe(2);
+  });
+
+  test('history_read_wait_ms: a page of runs waits no longer for an engine that does not store them', async () => {
+    stored = [rule(1)];
+    await client.open();
+    const port = (threads[0] as EngineThread).port;
+    const { postMessage } = port;
+    port.postMessage = () => undefined;
+    let settled = false;
+    const waiting = client.settle(1).then(() => (settled = true));
+    await pass(automationLimits.history_read_wait_ms - 1);
+    expect(settled).toBe(false);
+    await pass(1);
+    expect(settled).toBe(true);
+    await waiting;
+    port.postMessage = postMessage;
+  });
+
   test('open calls of an engine that dies are refused', async () => {
     stored = [rule(1, { enabled: false })];
     await client.open();

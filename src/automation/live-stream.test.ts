@@ -135,7 +135,7 @@ describe('[rules §8] live stream', () => {
     expect(watched.at(-1)).toEqual([]);
   });
 
-  test('a client that does not authenticate within 5 s is closed; one at the edge is not', async () => {
+  test('`stream_authenticate_ms`: a client that does not authenticate within 5 s is closed; one at the edge is not', async () => {
     const { clock, stream } = setup();
     const slow = testSocket();
     const quick = testSocket();

@@ -13,7 +13,7 @@ const live = (): boolean => true;
 const question = { runs: 5, ms: 30_000 };
 
 describe('[alarms §2.2] rules in trouble', () => {
-  test('five runs in a row and 30 s, each at its edge', () => {
+  test('`rule_runs` (5) runs in a row and `rule_ms` (30 s), each at its edge', () => {
     const troubles = new RuleTroubles();
     for (const atMs of [0, 10_000, 20_000, 30_000]) troubles.ran(record('skipped'), atMs);
     expect(troubles.last(question, 30_000, live)).toEqual([]);

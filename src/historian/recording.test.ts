@@ -118,6 +118,20 @@ describe.each(engines)('recording, on %s', (engine) => {
     },
   );
 
+  test.each([
+    [10, false],
+    [10_000, true],
+  ])('call_timeout_ms: a call waits %d ms for a thread that only begins: %s', async (timeoutMs, isAnswered) => {
+    const { recording } = rig(history(), false, { call_timeout_ms: timeoutMs });
+    const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(7) };
+    const appended = recording.append([columns]).then(
+      () => true,
+      () => false,
+    );
+    expect(await appended).toBe(isAnswered);
+    await recording.stop(true);
+  });
+
   test('house: a thread that dies is started again and records on', async () => {
     const { recording, values, publish, said } = rig(history(), false);
     publish(1);

@@ -1,11 +1,12 @@
 /** The messages to Home Assistant, and their times [points §3.5]. */
 import { expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
+import { deviceLimits } from '../devices/limits.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
 import { tankSite } from '../testing/tank-site.ts';
 import { HomeAssistantPublisher, type PublisherParts } from './home-assistant-publisher.ts';
 
-const intervalMs = 1000;
+const intervalMs = deviceLimits.publish_interval_ms;
 const turnsPerRound = 50;
 
 async function rounds(clock: SimulatedClock, count: number): Promise<void> {

@@ -752,7 +752,7 @@ describe('[rules §4.4] windows are bounded', () => {
     });
   });
 
-  test('a rule stored under another limit still loads', () => {
+  test('a rule stored under another `window_samples_maximum` still loads', () => {
     const wide = parseFlow(averaging(10_000, 10_000, 1), catalogue, { ...flowLimits, windowSamplesMaximum: 30_000 });
     if (!wide.ok) throw new Error('the wider limit was not used');
     const compact = JSON.parse(serialiseTopology(wide.topology));

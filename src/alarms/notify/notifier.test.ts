@@ -155,7 +155,7 @@ describe('[alarms §5] receivers', () => {
     return { kind: 'url', name: url.href, url };
   };
 
-  test('a 2xx answer takes it; another status, a redirect and silence do not', async () => {
+  test('a 2xx answer takes it; another status, a redirect and silence for `notify_timeout_ms` do not', async () => {
     const bodies: string[] = [];
     const good = await listen((request, response) => {
       request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));

@@ -77,7 +77,7 @@ describe.each(engines)('alarms stored in %s', (engine) => {
     expect((await store.after(0, 10)).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
   });
 
-  test('retention by age and by rows, at its edges; the sequence continues', async () => {
+  test('retention by age and by rows (`history_rows_max`), at its edges; the sequence continues', async () => {
     const store = createAlarmStore(database);
     await store.put([1, 2, 3, 4, 5].map((atMs) => change('a', atMs)));
     await store.prune(2, 5);

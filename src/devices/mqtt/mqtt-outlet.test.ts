@@ -69,6 +69,19 @@ test('a connection attempt that throws is repeated, and does not end the process
   await outlet.stop();
 });
 
+test('`publish_in_flight`: as many messages wait for the broker, one more is not taken; a confirmed one makes room', async () => {
+  const broker = await startMqttBroker();
+  onTestFinished(() => broker.stop());
+  const outlet = openOutlet(broker, { publish_in_flight: 2 });
+  await expect.poll(() => broker.messages.length).toBe(1);
+  const taken = [1, 2, 3].map((value) => outlet.publish('setpoint/value', String(value)));
+  expect(taken).toEqual([true, true, false]);
+  await expect.poll(() => outlet.publish('setpoint/value', '4')).toBe(true);
+  const values = () => broker.messages.filter(({ topic }) => topic === 'setpoint/value').map(({ payload }) => payload);
+  await expect.poll(values).toEqual(['1', '2', '4']);
+  await outlet.stop();
+});
+
 test('`mqtt_timeout_ms`: stopping waits no longer for a silent broker', async () => {
   const broker = await startMqttBroker();
   onTestFinished(() => broker.stop());

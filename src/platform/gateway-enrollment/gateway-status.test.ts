@@ -4,6 +4,7 @@ import { callScope } from '../../testing/application-calls.ts';
 import { settledPort } from '../../testing/faulty-port.ts';
 import { gatewayId, openEnrollment } from '../../testing/gateway-enrollment.ts';
 import { hostileVariants } from '../../testing/hostile-values.ts';
+import { platformLimits } from '../limits.ts';
 
 const invalid = { ok: false, code: 'invalid-input', retryable: false };
 
@@ -40,6 +41,15 @@ describe('gateway status', () => {
     });
     expect(await status({ permissions: [] }, {})).toEqual(invalid);
     expect(port.calls).toEqual([]);
+  });
+
+  test('[platform §6.5] `permissions_max`: a context may carry 256 permissions, not one more', async () => {
+    const { view, status } = openEnrollment();
+    const some = Array.from({ length: platformLimits.permissions_max }, (_, index) => `permission-${index}`);
+    expect(await view({ permissions: [...some.slice(1), status.contract.permission] })).toMatchObject({
+      code: 'gateway-not-found',
+    });
+    expect(await view({ permissions: [...some, status.contract.permission] })).toEqual(invalid);
   });
 
   test('[platform §6.5] hostile contexts and inputs are invalid input, and nothing is read', async () => {

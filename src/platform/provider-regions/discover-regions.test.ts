@@ -281,7 +281,7 @@ describe('answers of an adapter', () => {
     }
   });
 
-  test('[platform §6.2] 1000 regions are taken, 1001 are a contract violation', async () => {
+  test('[platform §6.2] `regions_max` (1000) regions are taken, 1001 are a contract violation', async () => {
     const { answered, observation } = open();
     const many = Array.from({ length: 1001 }, (_, index) => ({ ...north, regionId: `region-${index}` }));
     expect(await answered({ ok: true, observation: { ...observation, regions: many } })).toEqual(violation);

@@ -179,7 +179,7 @@ describe('answers of an engine', () => {
     });
   });
 
-  test('[platform §6.3] 10 000 changes are taken, one more is a contract violation', async () => {
+  test('[platform §6.3] `plan_changes_max` (10 000) changes are taken, one more is a contract violation', async () => {
     const changes = Array.from({ length: 10_001 }, (_, index) => ({ address: `a.${index}`, action: 'read' }));
     const most = { ...goodPlan, changes: changes.slice(1) };
     expect(await openPlanning().answered({ ok: true, plan: most })).toMatchObject({
@@ -303,7 +303,7 @@ describe('policy', () => {
     }
   });
 
-  test('[platform §6.3] 32 reasons are stored', async () => {
+  test('[platform §6.3] `policy_reasons_max` (32) reasons are stored', async () => {
     const { run, policy } = openPlanning();
     policy.break('judgeRequest', { kind: 'answer', value: { decision: 'deny', reasons: reasons(32) } });
     expect(await run()).toMatchObject({ plan: { rejection: { reasons: reasons(32) } } });

@@ -456,7 +456,7 @@ describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %
     expect(valuesOf(await frameOf(twice), 'load')).toEqual([818, 821, 835, 840]);
   });
 
-  test('a sample from a clock that runs ahead never enters; more than 0.1% of a window is clock_skew', async () => {
+  test('a sample from a clock that runs ahead never enters; more than `skewed_ratio` (0.1%) of a window is clock_skew', async () => {
     const many = (count: number): HistoryRow[] =>
       Array.from({ length: count }, (_, index) => {
         const eventMs = atPlace('11:30:00') + index + 1;

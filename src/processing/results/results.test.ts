@@ -7,6 +7,7 @@ import { engines } from '../../testing/engines.ts';
 import { processBody } from '../../testing/fallback-processor.ts';
 import { loadSeries, row } from '../../testing/load-site.ts';
 import { derivedOf, gatewaysOn, type ProcessingGateway, refusalIn } from '../../testing/processing-gateway.ts';
+import { processingLimits } from '../limits.ts';
 import { unavailable } from '../processor/processor.ts';
 import { kindOf } from './keep.ts';
 import type { NewResult } from './result-store.ts';
@@ -198,20 +199,20 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect([refused.status, (await refusalIn(refused)).code]).toEqual([404, 'task-not-commissioned']);
   });
 
-  test('a scoring at its deadline is cancelled, one a millisecond shorter is not', async () => {
-    let readMs = 9999;
+  test('`score_timeout_ms`: a scoring at its deadline is cancelled, one a millisecond shorter is not', async () => {
+    let readMs = processingLimits.score_timeout_ms - 1;
     const site: ProcessingGateway = await start({ edits: keeping, beforeRead: () => site.clock.advance(readMs) });
     await site.store.keep(produced(site), 0);
     site.clock.advance(dayMs);
     expect((await site.send(`/scores?${about}`)).status).toBe(200);
-    readMs = 10_000;
+    readMs = processingLimits.score_timeout_ms;
     const late = await site.send(`/scores?${about}`);
     expect([late.status, (await refusalIn(late)).code]).toEqual([504, 'deadline-exceeded']);
   });
 
-  test('results are stored for 400 days', async () => {
+  test('results are stored for `kept_days` (400)', async () => {
     const site = await start({ edits: keeping });
-    const limitMs = site.clock.wallMs() - 400 * dayMs;
+    const limitMs = site.clock.wallMs() - processingLimits.kept_days * dayMs;
     await site.store.keep(produced(site, { keptMs: limitMs }), 0);
     await site.store.keep(produced(site, { asOfMs: asOfMs - 1, keptMs: limitMs - 1 }), 0);
     await site.process();

@@ -4,6 +4,7 @@ import { createLiveTableReader, createLiveTableWriter } from '../../points/live-
 import { createPointMemory } from '../../points/shared-memory.ts';
 import { quality } from '../../site/quality.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
+import { processingLimits } from '../limits.ts';
 import { LiveTails, type WatchedPoint } from './live-state.ts';
 
 const startMs = 1_800_000_000_000;
@@ -38,9 +39,9 @@ test('a sample has the age of its reading; unusable ones are ignored, and missin
   expect([2, 3, 4, 5].map(sample)).toEqual([null, null, null, null]);
 });
 
-test('the last sample before a label is held until two more intervals have ended, despite later ones', () => {
+test('with looks each `live_tail_poll_ms`, the last sample before a label is held until two more intervals have ended', () => {
   const { clock, tails, publish, at } = liveTails();
-  const timer = tails.watch(250);
+  const timer = tails.watch(processingLimits.live_tail_poll_ms);
   for (let second = 0; second < 3 * 60; second++) {
     publish(second);
     clock.advance(1000);
