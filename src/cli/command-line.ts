@@ -57,8 +57,9 @@ export function jsonList(given: string): object {
 
 function jsonOf(given: string, opening: '{' | '['): object {
   const inline = given.trimStart().startsWith(opening);
+  const kind = opening === '[' ? 'array' : 'object';
   const name = inline ? 'the value' : given === '-' ? 'standard input' : given;
-  const text = inline ? given : readText(given);
+  const text = inline ? given : readText(given, `is neither a JSON ${kind} nor a file`);
   try {
     const value = parseJson(text);
     if (typeof value === 'object' && value !== null && Array.isArray(value) === (opening === '[')) return value;
@@ -66,21 +67,21 @@ function jsonOf(given: string, opening: '{' | '['): object {
     if (error instanceof JsonError) throw new CommandError(`${name}: ${error.message}`);
     throw error;
   }
-  throw new CommandError(`${name}: must be one JSON ${opening === '[' ? 'array' : 'object'}`);
+  throw new CommandError(`${name}: must be one JSON ${kind}`);
 }
 
 const standardInput = 0;
 
-function readText(path: string): string {
+function readText(path: string, ifAbsent: string): string {
   try {
     return readFileSync(path === '-' ? standardInput : path, 'utf8');
   } catch (error) {
-    throw unreadable(path, error);
+    throw unreadable(path, error, ifAbsent);
   }
 }
 
 /** Why a given file could not be read, in one line. */
-export function unreadable(path: string, error: unknown): CommandError {
+export function unreadable(path: string, error: unknown, ifAbsent = 'file not found'): CommandError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  return new CommandError(`${path}: ${code === 'ENOENT' ? 'file not found' : `cannot be read (${code})`}`);
+  return new CommandError(`${path}: ${code === 'ENOENT' ? ifAbsent : `cannot be read (${code})`}`);
 }

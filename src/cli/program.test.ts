@@ -1,8 +1,10 @@
 /** The program against a real gateway, with a terminal of its own [platform §7]: questions, tables, colour, no stack. */
+import type { Command } from 'commander';
 import { afterEach, describe, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';
 import type { BoundCapability, Capability } from '../api/capability.ts';
 import { operations } from '../api/operations.ts';
+import { ruleTemplates } from '../api/rule-templates.ts';
 import { startTestGateway, type TestGateway, testSubject } from '../testing/test-gateway.ts';
 import { commandsWithoutService, programParts, type TerminalChoices, testTerminal } from '../testing/test-terminal.ts';
 import { createProgram, runProgram } from './program.ts';
@@ -275,6 +277,42 @@ describe('commands that need no service are loaded for themselves alone', () => 
 });
 
 describe('[platform §7] nothing is forgotten', () => {
+  test('every option has a description', () => {
+    const described = ({ commands, options }: Pick<Command, 'commands' | 'options'>): string[] => [
+      ...options.filter(({ description }) => description === '').map(({ flags }) => flags),
+      ...commands.flatMap((child) => described(child).map((flags) => `${child.name()} ${flags}`)),
+    ];
+    const { terminal } = testTerminal();
+    expect(described(createProgram(programParts(terminal), commandsWithoutService(terminal)))).toEqual([]);
+  });
+
+  test('a question without options has its body all the same', async () => {
+    const calls: unknown[] = [];
+    const none = { classes: [], settings: [], wires: { added: [], removed: [] }, actuators: [] };
+    const difference = { ...none, nodes: { added: [], removed: [], changed: [] }, sentence: { before: '', after: '' } };
+    const made = { template: 'a-template', version: 1, from_version: 1, points: {}, numbers: {}, difference };
+    const bound = [answering(ruleTemplates.difference, made, calls)];
+    expect(await run(['rules', 'template-diff', '7'], { bound })).toMatchObject({ exitCode: 0 });
+    expect(calls).toMatchObject([{ params: { id: '7' }, body: {} }]);
+  });
+
+  test('JSON that is neither given nor a file is refused as such', async () => {
+    const { error } = await run([
+      'rules',
+      'backtest',
+      '1',
+      '--from',
+      'x',
+      '--to',
+      'y',
+      '--mode',
+      'replay',
+      '--compare',
+      '4',
+    ]);
+    expect(error).toContain('4: is neither a JSON object nor a file');
+  });
+
   test('every operation on rules, scheduler, points, site and audit has a command; of data processing there is the backtest alone', () => {
     const paths = wholeProgram().map(([path]) => path);
     const commandOf = (name: string): string | null => {

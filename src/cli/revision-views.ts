@@ -4,6 +4,7 @@ import type { automation } from '../api/automation.ts';
 import type { ruleBacktest } from '../api/backtest.ts';
 import type { revisions } from '../api/revisions.ts';
 import type { ruleTemplates } from '../api/rule-templates.ts';
+import { type TestChanges, testChanges } from '../api/test-changes.ts';
 import { printProperties, printTable } from './table.ts';
 import { painted, printable, quantity, type Terminal } from './terminal.ts';
 
@@ -31,14 +32,16 @@ export function printDifference(
   terminal: Terminal,
   { settings, nodes, wires, actuators, classes, sentence }: Difference,
 ): void {
-  const line = (mark: '+' | '-' | '~', text: string): void => {
+  const line: PrintChange = (mark, text) => {
     const paint = { '+': 'green', '-': 'red', '~': 'yellow' } as const;
     terminal.out(`${painted(terminal, paint[mark], mark)} ${printable(text)}\n`);
   };
   const named = ({ id, label }: { readonly id: string; readonly label: string | null }): string =>
     label === null ? id : `${id} (${label})`;
   const change = (before: unknown, after: unknown): string => `${JSON.stringify(before)} → ${JSON.stringify(after)}`;
-  for (const { field, before, after } of settings) line('~', `${field}: ${change(before, after)}`);
+  for (const { field, before, after } of settings)
+    if (field === 'tests') printTestChanges(testChanges(before, after), line);
+    else line('~', `${field}: ${change(before, after)}`);
   for (const node of nodes.added) line('+', `node ${named(node)}`);
   for (const node of nodes.removed) line('-', `node ${named(node)}`);
   for (const node of nodes.changed)
@@ -46,9 +49,17 @@ export function printDifference(
       line('~', `node ${named(node)} ${path}: ${change(before, after)}`);
   for (const { from, output, to } of wires.added) line('+', `wire ${from}.${output} → ${to}`);
   for (const { from, output, to } of wires.removed) line('-', `wire ${from}.${output} → ${to}`);
-  for (const { instance, point, change: what } of actuators) line('~', `actuator ${instance}:A:${point}: ${what}`);
+  for (const { instance, point, change: what } of actuators) line('~', `actuator ${instance}:action:${point}: ${what}`);
   if (classes.includes('layout')) line('~', 'layout');
   if (sentence.before !== sentence.after && sentence.after !== null) terminal.out(`${printable(sentence.after)}\n`);
+}
+
+type PrintChange = (mark: '+' | '-' | '~', text: string) => void;
+
+function printTestChanges({ added, removed, changed }: TestChanges, line: PrintChange): void {
+  for (const name of added) line('+', `test ${name}`);
+  for (const name of removed) line('-', `test ${name}`);
+  for (const name of changed) line('~', `test ${name}`);
 }
 
 export function printBacktest(terminal: Terminal, data: Static<typeof ruleBacktest.run.answer>['data']): void {
@@ -62,7 +73,7 @@ export function printBacktest(terminal: Terminal, data: Static<typeof ruleBackte
     writes: data.writes
       .map(
         ({ instance, point, counted, changes }) =>
-          `${instance}:A:${point} ${quantity(counted, 'time')}, ${quantity(changes.length, 'change')}`,
+          `${instance}:action:${point} ${quantity(counted, 'time')}, ${quantity(changes.length, 'change')}`,
       )
       .join('; '),
     agreement: shared,
@@ -74,10 +85,15 @@ export function printBacktest(terminal: Terminal, data: Static<typeof ruleBackte
     first_divergence: divergence === null ? null : divergence.at,
     feedback: data.feedback.map(({ instance, point_type: kind, point }) => `${instance}:${kind}:${point}`).join(', '),
     ...(data.plant === null ? {} : plantProperties(data.plant)),
-    coverage: data.coverage.map(({ point, ratio }) => `${point} ${(100 * ratio).toFixed(1)} %`).join(', '),
+    coverage: data.coverage.map(({ point, ratio }) => `${referenceOf(point)} ${(100 * ratio).toFixed(1)} %`).join(', '),
     notes: data.notes.join(', '),
     digest: data.digest,
   });
+}
+
+/** `4:M:1`, as points are named in answers, as the commands take it: `4:measurement:1`. */
+function referenceOf(point: string): string {
+  return point.replace(':M:', ':measurement:').replace(':A:', ':action:');
 }
 
 function plantProperties(plant: NonNullable<Static<typeof ruleBacktest.run.answer>['data']['plant']>) {
@@ -108,7 +124,7 @@ export function printShadowReport(
         title: 'ACTUATORS (SHADOW / LIVE)',
         cell: ({ actuators }) =>
           actuators
-            .map((each) => `${each.instance}:A:${each.point} ${each.shadow ?? '-'} / ${each.live ?? '-'}`)
+            .map((each) => `${each.instance}:action:${each.point} ${each.shadow ?? '-'} / ${each.live ?? '-'}`)
             .join(', '),
       },
       { title: 'NODES', cell: ({ nodes }) => nodes.join(', ') },

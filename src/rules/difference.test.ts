@@ -70,6 +70,16 @@ const nothing: RuleDifference = {
 };
 const change = (after: ComparedRule, before = rule(two)) => ruleDifference(before, after);
 
+test('another template, or other numbers of it, is no change of layout and of logic', () => {
+  const from = (limit: number): ComparedRule => {
+    const made = rule(two);
+    return { ...made, flow: { ...(made.flow as object), from_template: { template: 'charge', numbers: { limit } } } };
+  };
+  expect(ruleDifference(from(1), from(1)).classes).toEqual([]);
+  const difference = ruleDifference(from(1), from(2));
+  expect([difference.classes, sameLogic(difference)]).toEqual([['wording'], true]);
+});
+
 describe('[rules §1.5] classes of changes', () => {
   test('a move, other edges and another view are layout, and nothing more', () => {
     expect(change(rule(two, { x: 7 }))).toEqual({ ...nothing, classes: ['layout'] });

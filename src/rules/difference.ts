@@ -93,7 +93,9 @@ export function ruleDifference(before: ComparedRule, after: ComparedRule): RuleD
   };
   if (wires.added.length + wires.removed.length > 0) classes.add('wiring');
   for (const { from } of [...wires.added, ...wires.removed]) touched.add(from);
-  if (!isEqual(drawingOf(before.flow), drawingOf(after.flow))) classes.add('layout');
+  const [drawn, draws] = [outsideNodes(before.flow), outsideNodes(after.flow)];
+  if (!isEqual(drawn.drawing, draws.drawing)) classes.add('layout');
+  if (!isEqual(drawn.origin, draws.origin)) classes.add('wording');
   return {
     classes: changeClasses.filter((name) => classes.has(name)),
     settings,
@@ -195,10 +197,11 @@ function wiresBeyond(nodes: ReadonlyMap<string, NodeParts>, others: ReadonlyMap<
 }
 
 /** Everything but nodes and wires: edges, view, metadata. */
-function drawingOf(flow: unknown): unknown {
-  if (!isFields(flow)) return null;
-  const { nodes: _, ...rest } = flow;
-  return rest;
+/** Members of a document other than its nodes; the template that it was made from is for the reader. */
+function outsideNodes(flow: unknown): { readonly drawing: unknown; readonly origin: unknown } {
+  if (!isFields(flow)) return { drawing: null, origin: null };
+  const { nodes: _, from_template: origin, ...drawing } = flow;
+  return { drawing, origin };
 }
 
 interface Written {

@@ -31,6 +31,11 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
     expect(answer.stdout).toContain('1 to 10: 10 events');
     expect(answer.stdout).toContain('checkpoints of the data dir reach 0; not covered yet: 10 events, 1 to 10');
     expect(answer.stdout).toContain('no anchor given');
+    const brief = audit('verify', '--no-details');
+    expect([brief.status, brief.stdout]).toEqual([
+      0,
+      expect.stringContaining('1 to 10: 10 events, details not checked'),
+    ]);
   });
 
   test('a clean stop leaves a checkpoint in the file and in the log, signed with its own key, owner only', async () => {

@@ -59,13 +59,16 @@ routes:
       deadline_ms: 4000, audit_finalization_timeout_ms: 2000, max_concurrency: 2 }
 `;
 
-/** The newest value of the frame plus a little more each step, with a band of two on each side. */
+/** The newest value of the frame plus a little more each step, with quantiles in steps of two around it. */
 const climbing: Work = async (accepted) => {
   const level = accepted.request.frame.history.features['level'];
   const newest = level?.value_type === 'number' ? (level.values.at(-1) ?? 0) : 0;
   const points = horizonLabels(accepted).map((timestamp, step) => {
     const value = newest + 0.3 * step;
-    const quantiles = [0.1, 0.5, 0.9].map((probability, place) => ({ probability, value: value + 2 * (place - 1) }));
+    const quantiles = (accepted.request.options.quantiles ?? []).map((probability, place, { length }) => ({
+      probability,
+      value: value + 2 * (place - (length - 1) / 2),
+    }));
     return { timestamp, value, quantiles };
   });
   return { status: 'produced', points };
@@ -227,6 +230,19 @@ describe('a backtest', { timeout: 60_000 }, () => {
       .split('\n')
       .map((line) => line.split('\t').slice(0, 2));
     expect(leads).toEqual(Array.from({ length: 10 }, (_, step) => [String(60 * (step + 1)), '15']));
+  });
+
+  test('a horizon and quantiles of its own; those that do not fit are refused', async () => {
+    const table = await backtest('--by', 'lead', '--horizon', '2', '--quantiles', '0.2,0.8');
+    const rows = table.trimEnd().split('\n');
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(row).toContain('0.2-0.8: ');
+    const refused = async (reason: string, ...more: string[]) =>
+      expect(backtest(...more)).rejects.toMatchObject({ stderr: expect.stringContaining(reason) as unknown });
+    await refused('Give at least 1 step', '--horizon', '0');
+    await refused('must be at most 10', '--horizon', '11');
+    await refused('must increase', '--quantiles', '0.8,0.2');
+    await refused('numbers between 0 and 1', '--quantiles', '0.2,1');
   });
 
   test('cutoffs that do not fit the task, and an unknown task, are refused', async () => {

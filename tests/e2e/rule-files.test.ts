@@ -119,7 +119,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
     expect(planned.stdout).toMatch(/~ change pump: Rule pump \(rule \d+, revision \d+\)\n/);
     expect(planned.stdout).toMatch(/~ priority: 3 → 4\n/);
     expect(planned.stdout).toMatch(/x > 10.* → .*x > 15/);
-    expect(planned.stdout).toMatch(/~ actuator 1:A:1: condition\n/);
+    expect(planned.stdout).toMatch(/~ actuator 1:action:1: condition\n/);
     expect(planned.stdout).toMatch(/tests: 1 passed, 0 failed\n/);
     expect((await ruleOf(id))['priority']).toBe(3);
 

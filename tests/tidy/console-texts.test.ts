@@ -2,6 +2,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, test } from 'vitest';
+import { auditWords } from '../../console/src/strings/en/audit.ts';
+import { revisionWords } from '../../console/src/strings/en/revisions.ts';
+import { operations } from '../../src/api/operations.ts';
 
 /** Attributes that a person reads or hears. */
 const read = ['label', 'title', 'placeholder', 'description', 'alt', 'aria-label', 'aria-description', 'error'];
@@ -94,4 +97,27 @@ test('every text is used by the console, or named after a value of the service',
   const source = 'const a = words.spoken; const { left } = of["right"];';
   expect(lookedUp('a.ts', { source })).toEqual(expect.arrayContaining(['spoken', 'left', 'right']));
   expect(lookedUp('a.ts', { source, names: false }).toSorted()).toEqual(['left', 'right']);
+});
+
+/** Actions of a change in the audit log: those of the operations, and those that the product names itself. */
+function recordedActions(): string[] {
+  const commands = operations.filter(({ kind }) => kind === 'command').map(({ name }) => name);
+  const sources = globSync('src/**/*.ts', { exclude: (name) => name.endsWith('.test.ts') || name === 'testing' });
+  const named = sources.flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/\baction: '([a-z_]+\.[a-z_.-]+)'/g)].map(([, action = '']) => action),
+  );
+  return [...new Set([...commands, ...named])];
+}
+
+test('each change in the audit log, and each revision of a rule, has words', () => {
+  const actions = recordedActions();
+  expect(actions).toEqual(expect.arrayContaining(['automation.rule.create', 'history.import']));
+  // The event that checks whether the log accepts one is never stored.
+  const stored = actions.filter((action) => action !== 'platform.ready');
+  expect(stored.filter((action) => !(action in auditWords.actions))).toEqual([]);
+  const changes = actions.filter((action) => action.startsWith('automation.rule.') && !action.endsWith('.execute'));
+  expect(changes.map((action) => action.slice('automation.rule.'.length))).toEqual(
+    expect.arrayContaining(Object.keys(revisionWords.changes)),
+  );
+  expect(Object.keys(revisionWords.changes)).toHaveLength(changes.length);
 });

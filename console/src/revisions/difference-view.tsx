@@ -1,5 +1,6 @@
 /** A change of a rule by meaning: settings, nodes, wires, actuators, and the sentence. */
 import { Text, Title } from '@mantine/core';
+import { type TestChanges, testChanges } from '../../../src/api/test-changes.ts';
 import { isFields } from '../../../src/rules/issues.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { type Change, Changes } from '../editor/changes.tsx';
@@ -62,11 +63,11 @@ function changesOf({ settings, nodes, wires }: ContentDifference, catalogue: Con
   const fields: Readonly<Record<string, string>> = words.fields;
   const alone = (what: string): Change => ({ what, before: null, after: null });
   return [
-    ...settings.map(({ field, before, after }) => ({
-      what: fields[field] ?? field,
-      before: settingText(field, before, catalogue),
-      after: settingText(field, after, catalogue),
-    })),
+    ...settings.flatMap(({ field, before, after }): Change[] => {
+      if (field === 'tests') return testWords(testChanges(before, after)).map(alone);
+      const text = (value: unknown): string | null => settingText(field, value, catalogue);
+      return [{ what: fields[field] ?? field, before: text(before), after: text(after) }];
+    }),
     ...nodes.added.map((node) => alone(words.added(named(node)))),
     ...nodes.removed.map((node) => alone(words.removed(named(node)))),
     ...nodes.changed.flatMap((node) =>
@@ -81,14 +82,17 @@ function changesOf({ settings, nodes, wires }: ContentDifference, catalogue: Con
   ];
 }
 
-/** A trigger in words and tests by their names; for an invalid one, the document. */
+function testWords({ added, removed, changed }: TestChanges): string[] {
+  const { tests } = words;
+  return [...added.map(tests.added), ...removed.map(tests.removed), ...changed.map(tests.changed)];
+}
+
+/** A trigger in words; for an invalid one, the document. */
 function settingText(field: string, value: unknown, catalogue: ConsoleCatalogue | null): string | null {
   if (field === 'trigger_config' && catalogue !== null && isFields(value)) {
     const trigger = parseTrigger(value, catalogue);
     if (trigger.ok && trigger.trigger !== null) return triggerInWords(trigger.trigger, catalogue);
   }
-  if (field === 'tests' && Array.isArray(value) && value.every(isFields))
-    return value.map(({ name }) => (typeof name === 'string' ? name : '')).join(', ');
   return shown(value);
 }
 

@@ -181,7 +181,7 @@ function textOf(report: DataDirReport, options: VerifyOptions): string {
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-function linesOf(chain: ChainReport, { anchor, file, key = [] }: VerifyOptions): string[] {
+function linesOf(chain: ChainReport, { anchor, file, key = [], details }: VerifyOptions): string[] {
   const { first, last, broken } = chain;
   const name = nameOf(chain.owner);
   if (broken !== null && chain.acknowledgedBy !== null) {
@@ -189,10 +189,8 @@ function linesOf(chain: ChainReport, { anchor, file, key = [] }: VerifyOptions):
     return [name, `  broken at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`, `  ${known}`];
   }
   if (broken !== null) return [name, `  BROKEN at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`];
-  const range =
-    first === null
-      ? 'no events'
-      : `${first} to ${last}: ${quantity(chain.events, 'event')}, ${chain.details} with details`;
+  const ofDetails = details ? `${chain.details} with details` : 'details not checked';
+  const range = first === null ? 'no events' : `${first} to ${last}: ${quantity(chain.events, 'event')}, ${ofDetails}`;
   const lines = [name, `  ${range}, unbroken`];
   const local = tailOf(last ?? 0, chain.coveredLocally);
   const own = file === undefined ? 'the data dir' : 'the export';

@@ -13,7 +13,7 @@ export function addForecastCommands(forecasts: Command, parts: DataDirParts): vo
     .requiredOption('--from <time>', 'the first cutoff', readTime)
     .requiredOption('--to <time>', 'the end of the cutoffs, itself not one', readTime)
     .requiredOption('--every <seconds>', 'between two cutoffs', wholeNumber)
-    .option('--horizon <steps>', "steps ahead; the task's own when absent", wholeNumber)
+    .option('--horizon <steps>', "steps ahead; the task's own when absent", readSteps)
     .option('--quantiles <list>', 'such as 0.1,0.5,0.9; deciles when absent', readList)
     .addOption(
       new Option('--by <kind>', 'groups of the scores').choices(['none', 'lead', 'hour', 'day']).default('none'),
@@ -25,6 +25,12 @@ export function addForecastCommands(forecasts: Command, parts: DataDirParts): vo
       const { backtestCommand } = await import('./forecasts-backtest.ts');
       await backtestCommand(parts, options);
     });
+}
+
+function readSteps(text: string): number {
+  const steps = wholeNumber(text);
+  if (steps === 0) throw new InvalidArgumentError('Give at least 1 step.');
+  return steps;
 }
 
 function readList(text: string): readonly number[] {

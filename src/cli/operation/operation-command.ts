@@ -119,8 +119,9 @@ async function asking<C extends Capability>(
   { path, query, body }: Sent & { readonly path: Path },
   options: Values,
 ): Promise<() => Promise<Static<C['answer']>>> {
-  // An operation confirmed by the header alone has no body when no member is given.
-  const hasBody = capability.body !== null && (capability.confirmedIn !== 'header' || Object.keys(body).length > 0);
+  // A change that is confirmed by the header alone has no body when no member is given; a question always has its body.
+  const isBare = capability.kind === 'command' && capability.confirmedIn === 'header' && Object.keys(body).length === 0;
+  const hasBody = capability.body !== null && !isBare;
   // The options come from the descriptor's schemas; the service validates their values.
   const input = { params: path, query, ...(hasBody ? { body } : {}) } as unknown as CallInput<C>;
   const remote = line.remote();

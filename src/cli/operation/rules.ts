@@ -1,6 +1,6 @@
 /** `setpoint rules …` of a running service. */
 import { automation } from '../../api/automation.ts';
-import { ruleBacktest } from '../../api/backtest.ts';
+import { backtestPoints, ruleBacktest } from '../../api/backtest.ts';
 import { revisions } from '../../api/revisions.ts';
 import { ruleTemplates } from '../../api/rule-templates.ts';
 import { CommandError, exitCodes } from '../exit.ts';
@@ -18,6 +18,10 @@ import { testRules } from './rule-tests.ts';
 
 const params = { id: 'the number of a rule' };
 const reason = 'why; kept with the revision';
+const instanceMembers = {
+  points: { flags: '--points <json|file>', text: 'points that are to differ from those of the rule' },
+  numbers: { flags: '--numbers <json|file>', text: 'numbers that are to differ from those of the rule' },
+};
 
 export const ruleCommands = [
   operationCommand('rules list', automation.list, {
@@ -164,6 +168,9 @@ export const ruleCommands = [
       flow_json: { flags: '--flow <json|file>', text: 'its flow document; - reads standard input' },
       trigger_config: { flags: '--trigger <json|file>', text: 'when it runs', none: 'run at the default interval' },
       description: { text: 'what it is for', none: 'remove the description' },
+      priority: 'higher runs first',
+      cooldown_ms: 'minimum pause after a run that wrote something',
+      tests: 'all its tests; [] for none',
     },
     print: (terminal, { data }) => printDifference(terminal, data),
   }),
@@ -203,9 +210,12 @@ export const ruleCommands = [
       },
       trigger_config: { flags: '--trigger <json|file>', text: 'another trigger', none: 'the default interval' },
       compare: {
-        flags: '--compare <json>',
+        flags: '--compare <json|file>',
         text: 'what to compare with, such as {"revision":3}; the stored rule by default',
       },
+      priority: 'another priority',
+      cooldown_ms: 'another minimum pause after a run that wrote something',
+      max_points: `points of each series in the answer, 1 to ${backtestPoints.most}; ${backtestPoints.standard} by default`,
     },
     print: (terminal, { data }) => printBacktest(terminal, data),
   }),
@@ -235,11 +245,12 @@ export const ruleCommands = [
   operationCommand('rules template-diff', ruleTemplates.difference, {
     params,
     description: 'what an update of a rule from its template would change',
+    members: instanceMembers,
     print: (terminal, { data }) => printDifference(terminal, data.difference),
   }),
   operationCommand('rules template-update', ruleTemplates.update, {
     params,
-    members: { expected_revision: 'refuse if the rule has another revision by now', reason },
+    members: { ...instanceMembers, expected_revision: 'refuse if the rule has another revision by now', reason },
     change: ({ path }) => `update rule ${path['id']} from its template`,
     print(terminal, { data }) {
       terminal.out(`${data.status} ${data.id} to version ${data.version}\n`);
