@@ -1,4 +1,5 @@
 /** Retention [audit §8]: off by default; removes at or below a signed, audited mark, and the remaining events verify. */
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { siteSchema } from '../databases/schemas.ts';
@@ -14,13 +15,14 @@ import {
 } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { gatherEvidence } from './evidence.ts';
+import { exportLines, verifyExport } from './export-file.ts';
 import { type AuditLimits, auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch } from './search.ts';
 import { type AuditKey, keyName } from './statement.ts';
 import { scanAudit } from './store/scan.ts';
-import { openAuditTrail } from './trail.ts';
+import { auditFiles, openAuditTrail } from './trail.ts';
 import { verifyScan } from './verify.ts';
 
 const dayMs = 86_400_000;
@@ -137,6 +139,32 @@ describe.each(engines)('audit retention on %s', (engine) => {
     trail.clock.setWall(begin + 5 * dayMs);
     expect(await sweep(3)).toBe(10);
     expect(await range()).toEqual([21, 52, null, []]);
+  });
+
+  test('[audit §9.4] an export holds the hashes of removed events: the rest is shown to be in the tree of an anchor', async () => {
+    // More than a tile of the tree, which holds 256 hashes, is removed.
+    await tenADay(33);
+    trail.clock.setWall(begin + 32 * dayMs);
+    const { checkpointer } = testSigner(trail, { key });
+    const limits = { ...auditLimits, retention_days: 3 };
+    await createRetention({ ...trail, log: silentLog, limits, key, checkpointer }).sweep();
+    const scan = await scanAudit(trail.place, siteSchema);
+    const checkpoints = readFileSync(auditFiles(trail.folder).checkpoints, 'utf8');
+    const facts = { exportedAt: 'now', key: keyName(key.publicKey), checkpoints };
+    const lines = (await Array.fromAsync(exportLines(scan, facts))).map((line) => line.trimEnd());
+    await scan.close();
+    const leaves = lines.filter((line) => line.startsWith('{"type":"leaves"'));
+    expect(leaves).toHaveLength(2);
+    const read = async (given: readonly string[]) => {
+      const verifier = verifyExport({ keys: [], anchor: null, witnesses: [] });
+      for (const line of given) await verifier.line(line);
+      const { chains, problems } = verifier.finish();
+      return [chains[0]?.first, chains[0]?.last, chains[0]?.broken?.kind ?? null, problems];
+    };
+    expect(await read(lines)).toEqual([291, 331, null, []]);
+    const changed = (leaves[0] ?? '').replace(/"hashes":"(.)/, (_, first) => `"hashes":"${first === 'A' ? 'B' : 'A'}`);
+    expect(await read(lines.map((line) => (line === leaves[0] ? changed : line)))).toEqual([291, 331, 'tree', []]);
+    expect(await read(lines.filter((line) => line !== leaves[0]))).toEqual([291, 331, 'tree', []]);
   });
 
   test('all events too old: those that record the marks stay, and the sequence continues', async () => {

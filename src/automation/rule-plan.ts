@@ -67,9 +67,7 @@ async function apply(parts: AutomationParts, context: CallContext): Promise<Answ
     throw new Fault('revision-conflict', 'the rules have changed since the plan was made; make the plan again', {
       details: { digest, expected_digest: expected },
     });
-  if (parts.requireTests)
-    for (const { change, row } of planned)
-      if (row !== null && change.action !== 'unchanged') await testWarnings(parts, row);
+  if (parts.requireTests) for (const each of planned) await checkTests(parts, each);
   const rows = await parts.store.apply(
     planned.map(({ step }) => step),
     actOf(context, ruleFiles.apply, reason),
@@ -91,6 +89,17 @@ async function apply(parts: AutomationParts, context: CallContext): Promise<Answ
     changes.push({ ...entry, before_revision: revision, drift, classes: difference?.classes ?? [], ...after });
   }
   return { data: succeeded({ digest, applied }), auditDetails: { digest, changes } };
+}
+
+/** Where a site requires passing tests, a refusal names the rule of the plan. */
+async function checkTests(parts: AutomationParts, { change: { key, action }, row }: Planned): Promise<void> {
+  if (row === null || action === 'unchanged') return;
+  try {
+    await testWarnings(parts, row);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new Fault(error.code, `rule ${key}: ${error.message}`, { ...(error.details && { details: error.details }) });
+  }
 }
 
 /** Stored changes persist: an engine that cannot apply them now is restarted with them. */

@@ -24,16 +24,20 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const pruned: number[] = [];
   const segmentsBefore: number[] = [];
   const owned: string[] = [];
+  const claimed: string[] = [];
   /** An append that hangs ends when it is `answered`. */
   const faults = {
+    /** The writer's thread is. */
+    away: false,
     failing: false,
     hanging: false,
     answered: () => undefined as void,
     whilePruning: () => undefined as void,
   };
   const store: RunStore = {
-    append({ rows, states, gone, segments }) {
+    append({ rows, states, gone, claims, segments }) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
+      claimed.push(...claims.map(({ state }) => state));
       owned.push(...segments.map(({ state }) => state));
       if (faults.hanging) return new Promise((resolve) => void (faults.answered = resolve));
       transactions.push({ rows: rows.map((row) => row.execution_id), states: [...states], gone: [...gone] });
@@ -63,9 +67,16 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const memoryless = new Set<number>();
   const parts = { limits: { ...automationLimits, ...limits }, clock, log: silentLog };
   const writer = createRecordWriter({ ...parts, store, ruleLog, journal: noJournal, blockMs: 0 });
+  const complaints: string[] = [];
   const recorder = createRunRecorder({
     ...parts,
-    writer,
+    log: { ...silentLog, error: (message) => void complaints.push(message) },
+    writer: {
+      take: (batch) => (faults.away ? Promise.reject(new Error('the thread ended')) : writer.take(batch)),
+      counts: () => writer.counts(),
+      settled: (ruleId) => writer.settled(ruleId),
+      close: () => writer.close(),
+    },
     stateOf: (ruleId) => states.get(ruleId) ?? null,
     remembers: (ruleId) => !memoryless.has(ruleId),
     urgentStateOf: (ruleId) => states.get(ruleId) ?? '',
@@ -90,6 +101,8 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     pruned,
     segmentsBefore,
     owned,
+    claimed,
+    complaints,
     pass,
   };
 }
@@ -136,6 +149,32 @@ describe('[rules §7.5] recorder', () => {
     expect(owned).toEqual(['new', 'newest']);
     await pass(automationLimits.history_prune_interval_ms);
     expect(segmentsBefore).toEqual([begunMs + automationLimits.history_prune_interval_ms - 2 * 86_400_000]);
+  });
+
+  test('what the writer did not accept goes again, in its newest form, and is reported once', async () => {
+    const { recorder, states, faults, transactions, owned, claimed, complaints, pass } = setup();
+    const segment = (from_ms: number, state: string) => ({ point: '1:action:1', from_ms, to_ms: null, state });
+    faults.away = true;
+    states.set(1, 'old');
+    states.set(2, 'removed');
+    recorder.record(runOf(1, 1), false);
+    recorder.record(runOf(2, 2), false);
+    recorder.claimed('1:action:1', 'held');
+    recorder.claimed('1:action:2', 'held before');
+    recorder.owned([segment(5, 'first'), segment(6, 'second')]);
+    await pass(automationLimits.state_flush_ms);
+    states.set(1, 'new');
+    recorder.forget([2]);
+    recorder.claimed('1:action:2', 'held now');
+    recorder.owned([segment(6, 'second, newer')]);
+    await pass(automationLimits.record_flush_ms);
+    expect([transactions, complaints]).toEqual([[], ['cannot hand over executions']]);
+    faults.away = false;
+    await pass(automationLimits.record_flush_ms);
+    expect(transactions).toEqual([{ rows: ['run-1', 'run-2'], states: [{ rule_id: 1, state: 'new' }], gone: [2] }]);
+    expect(claimed.toSorted()).toEqual(['held', 'held now']);
+    await pass(automationLimits.state_flush_ms);
+    expect(owned.toSorted()).toEqual(['first', 'second, newer']);
   });
 
   test('a chunk is bounded and the rest follows in later turns', async () => {

@@ -140,6 +140,29 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     expect((await service.command('POST', `/rules/${id}/enable`)).status).toBe(200);
   });
 
+  test('a site that requires them applies no plan with a rule without passing ones, and removes rules all the same', async () => {
+    folders.write('service.yaml', 'rules: { require_tests: true }\n');
+    await start();
+    const fileRule = (key: string, tests: readonly object[]) => ({ key, name: key, flow_json: editorFlow(), tests });
+    const apply = async (rules: readonly object[]) => {
+      const planned = await service.request('POST', '/api/v1/automation/api/rules/plan', { body: { rules } });
+      const digest = planned.body['data']?.['digest'];
+      return service.command('POST', '/rules/apply', { rules, digest });
+    };
+    const tested = fileRule('tested', [fills, waits]);
+    for (const [tests, reason] of [
+      [[], 'rule other: the rule has no tests'],
+      [[{ ...fills, given: level(1) }], 'rule other: the test \\"fills\\" fails'],
+    ] as const) {
+      const refused = await apply([tested, fileRule('other', tests)]);
+      expect([refused.status, refused.text]).toEqual([422, expect.stringContaining(reason)]);
+    }
+    expect((await service.read('/rules')).body['data']).toMatchObject({ total: 1 });
+    expect((await apply([tested, fileRule('other', [fills])])).status).toBe(200);
+    expect((await service.read('/rules')).body['data']).toMatchObject({ total: 3 });
+    expect((await apply([tested])).body['data']).toMatchObject({ applied: [{ key: 'other', action: 'delete' }, {}] });
+  });
+
   test('drafts and files are tested without being stored', async () => {
     const id = await start();
     await put(id, { flow_json: editorFlow(), tests: [fills] });
