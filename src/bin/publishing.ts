@@ -5,7 +5,7 @@ import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import { mqttCredentials } from '../devices/materials.ts';
 import { MqttOutlet } from '../devices/mqtt/mqtt-outlet.ts';
-import { homeAssistantStatusTopic } from '../operator/home-assistant.ts';
+import { homeAssistantStatusTopic, publishedFilters } from '../operator/home-assistant.ts';
 import { HomeAssistantPublisher } from '../operator/home-assistant-publisher.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { MqttChannel } from '../site/protocol/mqtt.ts';
@@ -71,9 +71,10 @@ function publisherOf({ config, limits, site, role, store, sample, ...rest }: Pub
     channel,
     credentials: mqttCredentials(channel, secrets),
     statusTopic: homeAssistantStatusTopic(site()),
+    filters: publishedFilters(site()),
     limits: limits.devices,
     clock: systemClock,
     log,
   };
-  return new HomeAssistantPublisher(parts, (onConnect) => new MqttOutlet({ ...outlet, onConnect }));
+  return new HomeAssistantPublisher(parts, (events) => new MqttOutlet({ ...outlet, events }));
 }

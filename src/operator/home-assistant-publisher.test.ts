@@ -20,7 +20,12 @@ async function rounds(clock: SimulatedClock, count: number): Promise<void> {
 function publisher(room: () => number, controls: () => boolean = () => true) {
   const clock = simulatedClock();
   const said: string[] = [];
-  const opened = { count: 0, closed: 0, reconnect: (): void => undefined };
+  const opened = {
+    count: 0,
+    closed: 0,
+    reconnect: (): void => undefined,
+    retained: (_topic: string, _payload: string): void => undefined,
+  };
   let left = 0;
   const parts = {
     site: () => tankSite,
@@ -33,9 +38,10 @@ function publisher(room: () => number, controls: () => boolean = () => true) {
     clock,
     log: silentLog,
   } as unknown as PublisherParts;
-  const own = new HomeAssistantPublisher(parts, (onConnect) => {
+  const own = new HomeAssistantPublisher(parts, ({ connected, retained }) => {
     opened.count++;
-    opened.reconnect = onConnect;
+    opened.reconnect = connected;
+    opened.retained = retained;
     return {
       publish(topic) {
         if (left-- <= 0) return false;
@@ -61,6 +67,32 @@ test('[points §3.5] messages that the broker does not accept are repeated in th
   opened.reconnect();
   await rounds(clock, messages);
   expect(said).toHaveLength(2 * messages);
+  await own.stop();
+});
+
+test('[points §3.5] the broker forgets points and rules that are gone; topics of others stay', async () => {
+  const { id } = tankSite;
+  const { own, clock, said, opened } = publisher(() => 100);
+  await rounds(clock, 1);
+  opened.reconnect();
+  said.length = 0;
+  const gone = [
+    `homeassistant/sensor/setpoint_${id}/9_measurement_1/config`,
+    `homeassistant/sensor/setpoint_${id}/rule_12/config`,
+    `setpoint/${id}/9/measurement/1`,
+    `setpoint/${id}/rule/12`,
+  ];
+  const others = [
+    `homeassistant/sensor/setpoint_${id}/own/config`,
+    'homeassistant/sensor/setpoint_t/9_measurement_1/config',
+    `setpoint/${id}/status`,
+    `setpoint/${id}/9/note/1`,
+    'setpoint/t/9/measurement/1',
+  ];
+  for (const topic of [...gone, ...others]) opened.retained(topic, 'kept');
+  await rounds(clock, 2);
+  expect(said.filter((topic) => gone.includes(topic)).toSorted()).toEqual(gone.toSorted());
+  expect(said.filter((topic) => others.includes(topic))).toEqual([]);
   await own.stop();
 });
 

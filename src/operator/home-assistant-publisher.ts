@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Site } from '../site/site.ts';
-import { discoveryMessages, type PublishedRule, stateMessages } from './home-assistant.ts';
+import { discoveryMessages, isPublishedTopic, type PublishedRule, stateMessages } from './home-assistant.ts';
 
 export interface PublisherParts {
   readonly site: () => Site;
@@ -26,9 +26,17 @@ interface Outlet {
   stop(): Promise<void>;
 }
 
+/** What the connection reports. */
+interface OutletEvents {
+  /** Connected: what the broker retains is unknown. */
+  connected(): void;
+  /** A message that the broker retains. */
+  retained(topic: string, payload: string): void;
+}
+
 export class HomeAssistantPublisher {
   readonly #parts: PublisherParts;
-  readonly #open: (onConnect: () => void) => Outlet;
+  readonly #open: (events: OutletEvents) => Outlet;
   /** While this process controls: of two that share a site only one says that it is there. */
   #outlet: Outlet | undefined;
   /** The retained messages of the broker, by topic. */
@@ -36,7 +44,7 @@ export class HomeAssistantPublisher {
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(parts: PublisherParts, open: (onConnect: () => void) => Outlet) {
+  constructor(parts: PublisherParts, open: (events: OutletEvents) => Outlet) {
     this.#parts = parts;
     this.#open = open;
     this.#again();
@@ -68,17 +76,27 @@ export class HomeAssistantPublisher {
     const { sample, devices, controls } = this.#parts;
     const site = this.#parts.site();
     if (!controls()) return this.#close();
-    const outlet = (this.#outlet ??= this.#open(() => (this.#said = new Map())));
+    const outlet = (this.#outlet ??= this.#open(this.#events));
     const [now, texts, rules] = await Promise.all([sample(), devices.texts(), this.#rules()]);
     const held = new Map(texts.map(({ index, text }) => [index, text]));
     const messages = new Map([...discoveryMessages(site, rules), ...stateMessages(site, now, held, rules)]);
     // Messages that the outlet does not accept now go in the next round.
     for (const [topic, payload] of messages)
       if (this.#said.get(topic) !== payload && outlet.publish(topic, payload)) this.#said.set(topic, payload);
-    // Nothing kept is how the sensor of a deleted rule goes away.
+    // An empty message removes the sensor of a rule or point that is gone, also of one that an earlier process published.
     for (const topic of this.#said.keys())
       if (!messages.has(topic) && outlet.publish(topic, '')) this.#said.delete(topic);
   }
+
+  readonly #events: OutletEvents = {
+    connected: () => {
+      this.#said = new Map();
+    },
+    retained: (topic, payload) => {
+      if (payload === '' || this.#said.has(topic) || !isPublishedTopic(this.#parts.site(), topic)) return;
+      this.#said.set(topic, payload);
+    },
+  };
 
   async #rules(): Promise<PublishedRule[]> {
     const { store, engine } = this.#parts;

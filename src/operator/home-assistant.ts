@@ -30,6 +30,23 @@ export function homeAssistantStatusTopic(site: Pick<Site, 'id'>): string {
   return `setpoint/${site.id}/status`;
 }
 
+/** Where a broker may retain messages of this site, also of points and rules that it had before. */
+export function publishedFilters(site: Pick<Site, 'id'>): readonly string[] {
+  return [configTopic(site, '+'), `setpoint/${site.id}/+/+/+`, ruleTopic(site, '+')];
+}
+
+const ownObject = /^(\d+_(measurement|action)_\d+|rule_\d+)$/;
+const ownState = /^(\d+\/(measurement|action)\/\d+|rule\/\d+)$/;
+
+/** True for the topic of a point or rule of this site; others may publish beside them. */
+export function isPublishedTopic(site: Pick<Site, 'id'>, topic: string): boolean {
+  const [before = '', after = ''] = configTopic(site, ' ').split(' ');
+  if (topic.startsWith(before) && topic.endsWith(after))
+    return ownObject.test(topic.slice(before.length, -after.length));
+  const states = `setpoint/${site.id}/`;
+  return topic.startsWith(states) && ownState.test(topic.slice(states.length));
+}
+
 /** The discovery message of a sensor, with or without a value. */
 export function discoveryMessages(
   site: Pick<Site, 'id' | 'name' | 'points' | 'instances'>,
@@ -96,6 +113,6 @@ function pointTopic(
   return `setpoint/${site}/${instance}/${kind}/${id}`;
 }
 
-function ruleTopic({ id: site }: Pick<Site, 'id'>, rule: number): string {
+function ruleTopic({ id: site }: Pick<Site, 'id'>, rule: number | '+'): string {
   return `setpoint/${site}/rule/${rule}`;
 }

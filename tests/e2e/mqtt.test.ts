@@ -130,3 +130,39 @@ test('[points §3.5] points and rules are published for Home Assistant: discover
     folders.remove();
   }
 }, 60_000);
+
+test('[points §3.5] a reload starts and ends publishing; a point that the site no longer has goes from the broker after a restart', async () => {
+  const broker = await startMqttBroker();
+  const folders = testFolders(siteWith(broker.port));
+  const publishing = siteWith(broker.port).replace('keep_alive_s: 2', 'publish: home-assistant');
+  const last = (topic: string): string | undefined =>
+    broker.messages.findLast((message) => message.topic === topic)?.payload;
+  const echo = 'homeassistant/sensor/setpoint_plant-1/1_action_1/config';
+  let service = await startTestService(folders);
+  try {
+    folders.write('site.yaml', publishing);
+    expect((await service.command('POST', '/site/reload')).status).toBe(200);
+    await waitFor(() => last(echo));
+    expect(last('setpoint/plant-1/status')).toBe('online');
+    folders.write('site.yaml', siteWith(broker.port));
+    expect((await service.command('POST', '/site/reload')).status).toBe(200);
+    await waitFor(() => last('setpoint/plant-1/status') === 'offline' || undefined);
+    await service.stop();
+    await broker.publish('setpoint/plant-1/1/note/1', 'of the owner', true);
+    folders.write(
+      'site.yaml',
+      publishing
+        .split('\n')
+        .filter((line) => !line.includes('name: echo'))
+        .join('\n'),
+    );
+    service = await startTestService(folders);
+    await waitFor(() => last(echo) === '' || undefined);
+    await waitFor(() => last('setpoint/plant-1/1/action/1') === '' || undefined);
+    expect(broker.messages.some(({ topic }) => topic === 'setpoint/plant-1/1/note/1')).toBe(false);
+  } finally {
+    await service.stop();
+    folders.remove();
+    await broker.stop();
+  }
+});

@@ -1,5 +1,5 @@
 /** The connection that publishes for Home Assistant [points §3.5], against a real broker on loopback. */
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { sleep, systemClock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
@@ -8,6 +8,11 @@ import { type DeviceLimits, deviceLimits } from '../limits.ts';
 import { MqttOutlet } from './mqtt-outlet.ts';
 
 const statusTopic = 'setpoint/plant-1/status';
+/** Messages that the outlets of a test found at their brokers. */
+let retained: string[] = [];
+beforeEach(() => {
+  retained = [];
+});
 
 function openOutlet(
   { port }: MqttBroker,
@@ -22,7 +27,8 @@ function openOutlet(
     limits: { ...deviceLimits, ...limits },
     clock: systemClock,
     log,
-    onConnect: () => undefined,
+    filters: ['setpoint/plant-1/+/+/+'],
+    events: { connected: () => undefined, retained: (topic, payload) => void retained.push(`${topic} ${payload}`) },
   });
 }
 
@@ -68,6 +74,39 @@ test('a connection attempt that throws is repeated, and does not end the process
   expect(reasons).toEqual([expect.stringContaining('Port should be')]);
   await outlet.stop();
 });
+
+test('messages that the broker retains from earlier connections are read, and not what is published from now on', async () => {
+  const broker = await startMqttBroker();
+  onTestFinished(() => broker.stop());
+  await broker.publish('setpoint/plant-1/1/measurement/9', '7', true);
+  await broker.publish('setpoint/other/1/measurement/9', '8', true);
+  const outlet = openOutlet(broker, { mqtt_timeout_ms: 200 });
+  await expect.poll(() => retained).toEqual(['setpoint/plant-1/1/measurement/9 7']);
+  outlet.publish('setpoint/plant-1/1/measurement/1', '5');
+  await sleep(systemClock, 300);
+  await broker.publish('setpoint/plant-1/1/measurement/9', '6', true);
+  await sleep(systemClock, 100);
+  expect(retained).toHaveLength(1);
+  await outlet.stop();
+});
+
+test.each([
+  ['forbidden', 1],
+  ['fatal', 3],
+] as const)(
+  'a broker where reading retained messages is %s: messages are published all the same, after %d connections',
+  async (manner, connections) => {
+    const broker = await startMqttBroker({ [manner]: ['setpoint/plant-1/+/+/+'] });
+    onTestFinished(() => broker.stop());
+    const outlet = openOutlet(broker, { reconnect_min_ms: 10, reconnect_max_ms: 10 });
+    await expect.poll(() => broker.clientIds.length).toBe(connections);
+    await expect.poll(() => outlet.publish('setpoint/value', '1')).toBe(true);
+    await sleep(systemClock, 200);
+    expect(broker.clientIds).toHaveLength(connections);
+    expect(broker.messages.some(({ topic }) => topic === 'setpoint/value')).toBe(true);
+    await outlet.stop();
+  },
+);
 
 test('`publish_in_flight`: as many messages wait for the broker, one more is not taken; a confirmed one makes room', async () => {
   const broker = await startMqttBroker();

@@ -11,6 +11,7 @@ import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 import type { DeviceLimits } from '../limits.ts';
 import { clientIdOf, connectionReason, mqttLibrary } from './mqtt-library.ts';
 import { OwnStatus } from './presence.ts';
+import { RetainedMessages } from './retained-messages.ts';
 
 export interface OutletParts {
   readonly channel: MqttChannel;
@@ -23,13 +24,19 @@ export interface OutletParts {
   >;
   readonly clock: Clock;
   readonly log: Log;
-  /** A new connection: the broker's retained messages are unknown. */
-  readonly onConnect: () => void;
+  /** Topics, with wildcards, whose retained messages are read after each connection. */
+  readonly filters: readonly string[];
+  readonly events: {
+    /** A new connection: the broker's retained messages are unknown. */
+    connected(): void;
+    retained(topic: string, payload: string): void;
+  };
 }
 
 export class MqttOutlet {
   readonly #parts: OutletParts;
   readonly #status;
+  readonly #retained;
   readonly #faults;
   #client: MqttClient | undefined;
   #inFlight = 0;
@@ -41,6 +48,9 @@ export class MqttOutlet {
     this.#parts = parts;
     this.#faults = createFaultLog(parts.log);
     this.#status = new OwnStatus({ topic: parts.statusTopic, ...presenceWords });
+    this.#retained = new RetainedMessages(parts.filters, parts.limits.mqtt_timeout_ms, parts.clock, (topic, payload) =>
+      parts.events.retained(topic, payload),
+    );
     this.#pauseMs = parts.limits.reconnect_min_ms;
     void this.#connect();
   }
@@ -90,8 +100,9 @@ export class MqttOutlet {
       if (this.#client !== client) return;
       this.#pauseMs = limits.reconnect_min_ms;
       this.#faults.worked('connection');
-      this.#status.stayOnline(client, () => this.#client === client);
-      this.#parts.onConnect();
+      this.#parts.events.connected();
+      const isCurrent = (): boolean => this.#client === client;
+      this.#status.stayOnline(client, isCurrent, () => this.#retained.read(client, isCurrent));
     });
     client.on('error', (error) => {
       reason ??= connectionReason(error);

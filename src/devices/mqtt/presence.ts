@@ -20,8 +20,8 @@ export function withWords(given: GivenPresence | undefined): Presence | undefine
   return given === undefined ? undefined : { ...presenceWords, ...given };
 }
 
-/** Some brokers close a connection that subscribes to a forbidden topic. After this many in a row the topic is only published to. */
-const unansweredMax = 2;
+/** Some brokers close a connection that subscribes to a forbidden topic. After this many in a row, no connection subscribes to it. */
+export const unansweredMax = 2;
 
 /** The status of one channel, over all of its connections. */
 export class OwnStatus {
@@ -33,8 +33,11 @@ export class OwnStatus {
     this.#presence = presence;
   }
 
-  /** Publishes `online`, and again after each `offline`, for as long as `isCurrent`. Any other payload is ignored, to avoid loops. */
-  stayOnline(client: MqttClient, isCurrent: () => boolean): void {
+  /**
+   * Publishes `online`, and again after each `offline`, for as long as `isCurrent`. Any other payload is ignored, to avoid loops.
+   * `onRead` is called when the broker has answered the subscription.
+   */
+  stayOnline(client: MqttClient, isCurrent: () => boolean, onRead: () => void = () => undefined): void {
     const { topic, online, offline } = this.#presence;
     const publish = (): void => void client.publish(topic, online, { qos: 1, retain: true });
     publish();
@@ -44,7 +47,9 @@ export class OwnStatus {
       if (at === topic && isCurrent() && client.connected && payload.toString('utf8') === offline) publish();
     });
     client.subscribe(topic, { qos: 1 }, (_error, _granted, packet) => {
-      if (packet !== undefined) this.#unanswered = 0;
+      if (packet === undefined) return;
+      this.#unanswered = 0;
+      onRead();
     });
   }
 
