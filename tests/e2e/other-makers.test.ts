@@ -72,8 +72,8 @@ instances:
       - { id: 1, name: command, kind: action, unit: kW, min: -100, max: 100, ${at('holding', 200, 'float32')} }
 `),
   );
-  await waitFor(async () => (await pointsOf(service))['other unit'] === 3 || undefined);
-  expect(await pointsOf(service)).toMatchObject({
+  // The blocks are read one after the other.
+  await expect.poll(() => pointsOf(service)).toMatchObject({
     float: 1.5,
     short: -7,
     long: 65_538,
