@@ -281,6 +281,14 @@ describe('[points §8.6] trace and scan', () => {
     await expect.poll(() => running.devices.value(0)).toBe(0);
   });
 
+  test('a scan does not wait for polls: one that reads each register alone ends before the next poll', async () => {
+    const running = await start([unitPoint(1)], () => undefined, '', 'tcp', 3_600_000);
+    await running.devices.online();
+    const asked = running.device.requests(1);
+    expect(await running.devices.layer.scan(0, { unit: 4, count: 50 })).toEqual({ registers: [], models: [] });
+    expect(running.device.requests(1)).toBe(asked);
+  });
+
   test.each<[string, Manner, string]>([
     ['never answers', { kind: 'dead' }, 'unit 9 does not answer: no answer in time'],
     [

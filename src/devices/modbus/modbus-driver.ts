@@ -242,24 +242,32 @@ export class ModbusDriver implements Driver {
   async #work(): Promise<void> {
     if (this.#busy || !this.#polls) return;
     this.#busy = true;
-    while (this.#client?.isOpen === true) if (!(await this.#turn(this.#client))) break;
+    while (this.#client?.isOpen === true) {
+      const turn = this.#next(this.#client);
+      if (turn === null) break;
+      await turn();
+    }
+    // No turn of the event loop after the last look, in which work could have come and found this busy.
     this.#busy = false;
   }
 
-  /** False if there is nothing to do. */
-  async #turn(client: ModbusClient): Promise<boolean> {
+  /** Null if there is nothing to do. */
+  #next(client: ModbusClient): (() => Promise<void>) | null {
     for (const kind of turns[this.#last]) {
       const command = kind === 'command' && this.#online ? this.#context.nextCommand() : null;
       const due = kind === 'poll' ? this.#due.shift() : undefined;
       const errand = kind === 'errand' ? this.#errands.shift() : undefined;
       if (command === null && due === undefined && errand === undefined) continue;
       this.#last = kind;
-      if (command !== null) await this.#send(client, command);
-      else if (due !== undefined) await this.#read(client, due);
-      else errand?.settle((await this.#ask(client, errand.unit, errand.request)) ?? client.reason ?? connectionEnded);
-      return true;
+      if (command !== null) return () => this.#send(client, command);
+      if (due !== undefined) return () => this.#read(client, due);
+      if (errand !== undefined) return () => this.#run(client, errand);
     }
-    return false;
+    return null;
+  }
+
+  async #run(client: ModbusClient, { unit, request, settle }: Errand): Promise<void> {
+    settle((await this.#ask(client, unit, request)) ?? client.reason ?? connectionEnded);
   }
 
   async #ask(client: ModbusClient, unit: number, request: ModbusRequest): Promise<ModbusAnswer | null> {
