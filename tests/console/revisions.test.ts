@@ -108,6 +108,19 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
     await viewer.context.close();
   });
 
+  test('restoring a live revision of a rule in shadow says that the rule will command', async () => {
+    await service.command('POST', `/rules/${id}/enable`, { mode: 'shadow' });
+    const newest = Number(await revision());
+    const { page, context } = await visit(browser, service, { hash: `/rules/${id}/revisions` });
+    await page
+      .getByTestId('revisions')
+      .locator(`[data-revision="${newest - 1}"]`)
+      .click();
+    await page.getByRole('button', { name: 'Restore…' }).click();
+    await page.getByRole('dialog').getByRole('alert').getByText('its next run sends values to the devices').waitFor();
+    await context.close();
+  });
+
   test('a deleted rule is restored under its own number, disabled', async () => {
     await service.command('DELETE', `/rules/${id}`, { reason: 'not needed' });
     const { page, context } = await visit(browser, service, { hash: `/rules/${id}/revisions` });

@@ -73,14 +73,16 @@ instances:
 `),
   );
   // The blocks are read one after the other.
-  await expect.poll(() => pointsOf(service)).toMatchObject({
-    float: 1.5,
-    short: -7,
-    long: 65_538,
-    coil: 1,
-    input: 1,
-    'other unit': 3,
-  });
+  await expect
+    .poll(() => pointsOf(service))
+    .toMatchObject({
+      float: 1.5,
+      short: -7,
+      long: 65_538,
+      coil: 1,
+      input: 1,
+      'other unit': 3,
+    });
   await hold(service, -12.5);
   await waitFor(() => written.size === 2 || undefined);
   float.writeFloatBE(-12.5);

@@ -127,6 +127,18 @@ describe.each(engines)('revisions on %s', (engine) => {
     expect(unsaid.status).toBe(400);
   });
 
+  test('a live revision of a rule in shadow: restoring it warns that the rule commands from now on', async () => {
+    const id = await made({ flow_json: editorFlow() });
+    await service.command('POST', `/rules/${id}/enable`);
+    await service.command('POST', `/rules/${id}/enable`, { mode: 'shadow' });
+    const { body } = await service.command('POST', `/rules/${id}/restore`, { revision: 3 });
+    expect(body['data']).toMatchObject({ status: 'restored', enabled: true, warnings: [{ code: 'now-live' }] });
+    expect(await data(`/rules/${id}`)).toMatchObject({ mode: 'live', enabled: true });
+    // Of a live rule there is nothing to warn of.
+    const again = await service.command('POST', `/rules/${id}/restore`, { revision: 3 });
+    expect(again.body['data']).toMatchObject({ warnings: [] });
+  });
+
   test('a reason has at most 500 characters', async () => {
     const id = await made({ priority: 1 });
     for (const [length, status] of [

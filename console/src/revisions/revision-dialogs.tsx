@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { nameMax } from '../../../src/api/rule-limits.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
+import { Notice } from '../parts/tag.tsx';
 import { t } from '../strings/index.ts';
 import { revisionWords } from '../strings/revisions.ts';
 import { Difference } from './difference-view.tsx';
@@ -20,12 +21,15 @@ interface RestoreParts {
   /** The newest one, which the restored one is compared with. */
   readonly newest: number;
   readonly isDeleted: boolean;
+  readonly isEnabled: boolean;
   readonly onClose: () => void;
 }
 
-export function RestoreDialog({ ruleId, revision, newest, isDeleted, onClose }: RestoreParts) {
+export function RestoreDialog({ ruleId, revision, newest, isDeleted, isEnabled, onClose }: RestoreParts) {
   const [reason, setReason] = useState('');
   const difference = useDifference(ruleId, newest, revision);
+  const leavesShadow =
+    isEnabled && difference.data?.settings.some(({ field, after }) => field === 'mode' && after === 'live') === true;
   const restore = useRestore(ruleId, newest, (made) => {
     announce(words.restored(made));
     onClose();
@@ -40,6 +44,11 @@ export function RestoreDialog({ ruleId, revision, newest, isDeleted, onClose }: 
       onSubmit={() => restore.mutate({ revision, reason })}
       onClose={onClose}
     >
+      {leavesShadow && (
+        <Notice tone="warn" role="alert">
+          {words.leavesShadow}
+        </Notice>
+      )}
       {difference.data !== undefined && <Difference difference={difference.data} catalogue={null} />}
       <TextInput
         label={words.reason}

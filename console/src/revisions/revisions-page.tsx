@@ -174,6 +174,7 @@ function Chosen({ ruleId, chosen, newest, before, isDeleted }: ChosenParts) {
           revision={chosen.revision}
           newest={newest.revision}
           isDeleted={isDeleted}
+          isEnabled={newest.enabled}
           onClose={restoredTo}
         />
       )}

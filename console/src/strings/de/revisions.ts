@@ -62,6 +62,8 @@ export const revisionWords: typeof english = {
   restoreTitle: (n) => `Revision ${n} wiederherstellen?`,
   restoreLead: (n) =>
     `Die Regel bekommt den Inhalt von Revision ${n}, als neue Revision. Ob sie aktiviert ist, ändert sich nicht; eine aktivierte Regel läuft sofort damit.`,
+  leavesShadow:
+    'Die Regel läuft im Schattenbetrieb, diese Revision aber steuert: Nach dem Wiederherstellen gehen ihre Werte ab dem nächsten Lauf an die Geräte.',
   restoreDeleted: (n) => `Die Regel kommt mit dem Inhalt von Revision ${n} zurück, deaktiviert.`,
   reason: 'Grund',
   reasonHint: 'Steht bei der Revision; darf leer bleiben.',

@@ -61,6 +61,8 @@ export const revisionWords = {
   restoreTitle: (n: number) => `Restore revision ${n}?`,
   restoreLead: (n: number) =>
     `Creates a new revision with the content of revision ${n}. An enabled rule stays enabled and uses it at once.`,
+  leavesShadow:
+    'The rule runs in shadow, and this revision is live: once restored, its next run sends values to the devices.',
   restoreDeleted: (n: number) => `The rule returns with the content of revision ${n}, disabled.`,
   reason: 'Reason',
   reasonHint: 'Optional. Kept with the revision.',
