@@ -189,6 +189,59 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     await context.close();
   });
 
+  test('selected nodes are copied with the wires between them, and pasted into this rule and another, as one step of undo', async () => {
+    const { page, context, complaints, wires, id } = await opened();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const paste = (text: string) => page.evaluate((given) => navigator.clipboard.writeText(given), text);
+    await drawn(page, 'decide').click();
+    await drawn(page, 'stop').click({ modifiers: ['Control'] });
+    await page.keyboard.press('Control+c');
+    await page.getByText('Copied 2 nodes.').waitFor();
+    await page.keyboard.press('Control+v');
+    await page.getByText('Pasted 2 nodes.').waitFor();
+    // The wire to the end is not copied, because the end is not.
+    const between = ['decide_2:full>stop_2', 'decide_2:fuller>stop_2'];
+    await expect.poll(wires).toEqual(but([], between));
+    await page.keyboard.press('Control+z');
+    await expect.poll(wires).toEqual(before);
+
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    for (const text of ['not a flow', '{"nodes":[]}', '[1]']) {
+      await paste(text);
+      await page.keyboard.press('Control+v');
+      await page.getByText('The clipboard does not contain a flow.').waitFor();
+    }
+    // A rule has one start; what is pasted into a field stays there.
+    await paste(JSON.stringify({ nodes: [flow.nodes[0]] }));
+    await page.keyboard.press('Control+v');
+    await page.getByText('A rule has one start, and this one has it already.').waitFor();
+    await drawn(page, 'spare').click();
+    await page.getByLabel('Label').focus();
+    await page.keyboard.press('Control+v');
+    expect(await page.getByLabel('Label').inputValue()).toContain('"start"');
+    await page.keyboard.press('Control+z');
+    expect(await wires()).toEqual(before);
+
+    const other = await service.command('POST', `/rules/${id}/duplicate`, { name: 'Other' });
+    await openRule(page, service, Number(other.body['data']?.['id']));
+    await paste(copied);
+    await drawn(page, 'spare').click();
+    await page.keyboard.press('Control+v');
+    await expect.poll(wires).toEqual(but([], between));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('the button that fixes a problem shows its whole text', async () => {
+    const { page, context } = await opened();
+    for (const name of ['Remove the node', 'Move it first']) {
+      const label = page.getByRole('button', { name: new RegExp(name) }).getByText(name, { exact: true });
+      await label.waitFor();
+      expect(await label.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    }
+    await context.close();
+  });
+
   test('a wire that would close a loop is refused with the reason', async () => {
     const { page, context, wires } = await opened();
     await drag(page, output(page, 'stop'), inputOf(page, 'read'));

@@ -15,7 +15,7 @@ import { copiedText, pastedNodes } from './clipboard.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { addNode, moveNodes, pasteNodes } from './edit-flow.ts';
 import { useEditor } from './editor-context.ts';
-import { readDocument } from './flow-document.ts';
+import { type FlowNode, readDocument } from './flow-document.ts';
 import type { CanvasNode } from './flow-node.tsx';
 import type { Size } from './layout.ts';
 import type { NodeKind } from './node-kinds.ts';
@@ -196,6 +196,8 @@ function useClipboard(): void {
       const nodes = pastedNodes(event.clipboardData?.getData('text/plain') ?? '');
       event.preventDefault();
       if (nodes === null) return announce(words.pasteFailed);
+      const isStart = ({ type }: FlowNode): boolean => type === 'start';
+      if (nodes.every(isStart) && flow.nodes.some(isStart)) return announce(words.secondStart);
       let ids: string[] = [];
       store.editFlow((document_) => {
         const pasted = pasteNodes(document_, nodes, { x: pasteStep, y: pasteStep });

@@ -18,7 +18,7 @@ import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { logicOf, useDraftRun } from '../trial/draft-run.ts';
 import type { Content } from './draft-history.ts';
-import { useDraft, useDraftStore } from './draft-store.ts';
+import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
 import { type EditorView, editorContext, useEditor } from './editor-context.ts';
 import { EditorHeader } from './editor-header.tsx';
@@ -131,7 +131,13 @@ function useEditorView(
 ): EditorView {
   const session = useSession();
   const readOnly = session.status === 'out' || !mayManage(session.facts.role);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(linkedNode === undefined ? [] : [linkedNode]));
+  const [chosen, setSelected] = useState<ReadonlySet<string>>(new Set(linkedNode === undefined ? [] : [linkedNode]));
+  const { nodes } = drawnFlow(useDraft().history.present);
+  // Undo and a deletion leave ids behind.
+  const selected = useMemo(() => {
+    const drawn = new Set(nodes.map(({ id }) => id));
+    return [...chosen].every((id) => drawn.has(id)) ? chosen : new Set([...chosen].filter((id) => drawn.has(id)));
+  }, [chosen, nodes]);
   const select = useCallback(
     (ids: readonly string[]) => {
       setSelected(new Set(ids));

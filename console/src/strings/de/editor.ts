@@ -26,6 +26,7 @@ export const editor: typeof english = {
   addNode: 'Knoten hinzufügen',
   copyHint: 'Ausgewählte Knoten als JSON kopieren',
   copied: (count) => (count === 1 ? 'Ein Knoten kopiert.' : `${count} Knoten kopiert.`),
+  secondStart: 'Eine Regel hat nur einen Start, und diese hat schon einen.',
   pasteFailed: 'Die Zwischenablage enthält keinen Ablauf.',
   pasted: (count) => (count === 1 ? 'Ein Knoten eingefügt.' : `${count} Knoten eingefügt.`),
   export: 'In eine Datei exportieren',
