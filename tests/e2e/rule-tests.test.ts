@@ -1,5 +1,5 @@
 /** Tests of rules over HTTP and by the command line [rules §11]. */
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { engines } from '../../src/testing/engines.ts';
@@ -46,6 +46,9 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     service = await startTestService(folders, storage.env);
     return Number((await service.command('POST', '/rules', { name: 'r' })).body['data']?.['id']);
   };
+  /** Beside the schema of the test's own. */
+  const requireTests = (): void =>
+    appendFileSync(join(folders.config, 'service.yaml'), 'rules: { require_tests: true }\n');
   const put = (id: number, body: Readonly<Record<string, unknown>>) => service.command('PUT', `/rules/${id}`, body);
 
   test('they are stored, cause warnings when they fail, and are restored with a revision', async () => {
@@ -116,7 +119,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
   });
 
   test('a site that requires them stores and enables no rule without passing ones', async () => {
-    folders.write('service.yaml', 'rules: { require_tests: true }\n');
+    requireTests();
     const id = await start();
     const faults = async (body: Readonly<Record<string, unknown>>, code = 'tests-failed') => {
       const answer = await put(id, body);
@@ -141,7 +144,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
   });
 
   test('a site that requires them applies no plan with a rule without passing ones, and removes rules all the same', async () => {
-    folders.write('service.yaml', 'rules: { require_tests: true }\n');
+    requireTests();
     await start();
     const fileRule = (key: string, tests: readonly object[]) => ({ key, name: key, flow_json: editorFlow(), tests });
     const apply = async (rules: readonly object[]) => {
