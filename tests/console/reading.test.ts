@@ -183,6 +183,14 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await context.close();
   });
 
+  test('each value on the canvas says under the pointer how old it is, and of which quality', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, service, id);
+    const value = page.locator('[data-node] span[title^="read "]').first();
+    await expect.poll(() => value.getAttribute('title')).toMatch(/^read .+, quality good$/);
+    await context.close();
+  });
+
   test('runs collapse while nothing changes, are filtered and found by time, and a slider goes through them', async () => {
     const { page, context, complaints } = await visit(browser, service, { hash: `/rules/${id}?panel=%22history%22` });
     const history = page.getByTestId('history');
