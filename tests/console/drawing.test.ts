@@ -214,7 +214,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
     // A rule has one start; what is pasted into a field stays there.
     await paste(JSON.stringify({ nodes: [flow.nodes[0]] }));
     await page.keyboard.press('Control+v');
-    await page.getByText('A rule has one start, and this one has it already.').waitFor();
+    await page.getByText('A rule has one start, and this rule already has one.').waitFor();
     await drawn(page, 'spare').click();
     await page.getByLabel('Label').focus();
     await page.keyboard.press('Control+v');

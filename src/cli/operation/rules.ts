@@ -19,8 +19,8 @@ import { testRules } from './rule-tests.ts';
 const params = { id: 'the number of a rule' };
 const reason = 'why; kept with the revision';
 const instanceMembers = {
-  points: { flags: '--points <json|file>', text: 'points that are to differ from those of the rule' },
-  numbers: { flags: '--numbers <json|file>', text: 'numbers that are to differ from those of the rule' },
+  points: { flags: '--points <json|file>', text: 'points that differ from those of the rule' },
+  numbers: { flags: '--numbers <json|file>', text: 'numbers that differ from those of the rule' },
 };
 
 export const ruleCommands = [

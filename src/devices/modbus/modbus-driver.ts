@@ -247,7 +247,7 @@ export class ModbusDriver implements Driver {
       if (turn === null) break;
       await turn();
     }
-    // No turn of the event loop after the last look, in which work could have come and found this busy.
+    // Nothing is awaited between the last look and this: work that comes in such a gap finds the loop busy, and waits for the next poll.
     this.#busy = false;
   }
 

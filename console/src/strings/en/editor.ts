@@ -22,7 +22,7 @@ export const editor = {
   addNode: 'Add node',
   copyHint: 'Copy the selected nodes as JSON',
   copied: (count: number) => (count === 1 ? 'Copied one node.' : `Copied ${count} nodes.`),
-  secondStart: 'A rule has one start, and this one has it already.',
+  secondStart: 'A rule has one start, and this rule already has one.',
   pasteFailed: 'The clipboard does not contain a flow.',
   pasted: (count: number) => (count === 1 ? 'Pasted one node.' : `Pasted ${count} nodes.`),
   export: 'Export to a file',
