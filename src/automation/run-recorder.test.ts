@@ -27,7 +27,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const claimed: string[] = [];
   /** An append that hangs ends when it is `answered`. */
   const faults = {
-    /** The writer's thread is. */
+    /** The writer's thread has ended. */
     away: false,
     failing: false,
     hanging: false,
@@ -151,7 +151,7 @@ describe('[rules §7.5] recorder', () => {
     expect(segmentsBefore).toEqual([begunMs + automationLimits.history_prune_interval_ms - 2 * 86_400_000]);
   });
 
-  test('what the writer did not accept goes again, in its newest form, and is reported once', async () => {
+  test('a batch that the writer did not accept is sent again, in its newest form, and reported once', async () => {
     const { recorder, states, faults, transactions, owned, claimed, complaints, pass } = setup();
     const segment = (from_ms: number, state: string) => ({ point: '1:action:1', from_ms, to_ms: null, state });
     faults.away = true;

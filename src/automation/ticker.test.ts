@@ -4,7 +4,7 @@ import { createTicker } from './ticker.ts';
 
 const limits = { tick_interval_ms: 100, late_tick_ms: 25 };
 
-/** The ticks that were run, as their place on the grid and their delay, when timers fire as late as `delays` says, one after the other. */
+/** Runs a ticker whose timers fire late by `delays`, in order; returns each tick's place on the grid and its delay. */
 function run(delays: readonly number[], forMs: number) {
   const clock = simulatedClock();
   const startMs = clock.monotonicMs();
@@ -21,7 +21,7 @@ function run(delays: readonly number[], forMs: number) {
   return { ...ticker.counts(), ticks };
 }
 
-test('[rules §6.1] late_tick_ms, at its edge: a tick that late is in time, a later one counts as late', () => {
+test('[rules §6.1] late_tick_ms, at its edge: a tick this late is on time, a later one counts as late', () => {
   const { ticks, late_ticks, overruns, max_lateness_ms } = run([25, 0, 26], 330);
   expect(ticks).toEqual([
     [100, 25],
@@ -31,7 +31,7 @@ test('[rules §6.1] late_tick_ms, at its edge: a tick that late is in time, a la
   expect({ late_ticks, overruns, max_lateness_ms }).toEqual({ late_ticks: 1, overruns: 0, max_lateness_ms: 26 });
 });
 
-test('[rules §6.1] ticks stay on their grid: a stall is one late tick, and those that it covered are counted and not caught up', () => {
+test('[rules §6.1] ticks stay on their grid: a stall is one late tick; the ticks that it missed are counted, not caught up', () => {
   const { ticks, late_ticks, overruns, max_lateness_ms } = run([350], 650);
   expect(ticks).toEqual([
     [400, 350],

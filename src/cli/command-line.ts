@@ -59,7 +59,7 @@ function jsonOf(given: string, opening: '{' | '['): object {
   const inline = given.trimStart().startsWith(opening);
   const kind = opening === '[' ? 'array' : 'object';
   const name = inline ? 'the value' : given === '-' ? 'standard input' : given;
-  const text = inline ? given : readText(given, `is neither a JSON ${kind} nor a file`);
+  const text = inline ? given : readText(given, `neither a JSON ${kind} nor a file`);
   try {
     const value = parseJson(text);
     if (typeof value === 'object' && value !== null && Array.isArray(value) === (opening === '[')) return value;

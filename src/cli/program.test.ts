@@ -310,7 +310,7 @@ describe('[platform §7] nothing is forgotten', () => {
       '--compare',
       '4',
     ]);
-    expect(error).toContain('4: is neither a JSON object nor a file');
+    expect(error).toContain('4: neither a JSON object nor a file');
   });
 
   test('every operation on rules, scheduler, points, site and audit has a command; of data processing there is the backtest alone', () => {

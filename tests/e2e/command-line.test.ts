@@ -127,7 +127,7 @@ describe('[platform §7] an error is one clear line and the right exit code', ()
       ['rules', 'update', '1', '--flow', 'none.json', '--confirmed'],
       {},
       1,
-      /^setpoint: none\.json: is neither a JSON object nor a file$/,
+      /^setpoint: none\.json: neither a JSON object nor a file$/,
     ],
     [
       'a file that is no JSON',

@@ -83,6 +83,13 @@ instances:
       input: 1,
       'other unit': 3,
     });
+  const scan = (query: string) => service.read(`/channels/gateway/scan?${query}`);
+  const scanned = await scan('count=1000');
+  expect([scanned.status, scanned.body['data']?.['registers']]).toEqual([
+    200,
+    expect.objectContaining({ length: 1000 }),
+  ]);
+  expect((await scan('count=1001')).status).toBe(400);
   await hold(service, -12.5);
   await waitFor(() => written.size === 2 || undefined);
   float.writeFloatBE(-12.5);

@@ -309,7 +309,7 @@ describe('[points §8.6] trace and scan', () => {
     await running.devices.online();
   });
 
-  test('scan_timeout_ms: a scan of a slow device ends at its limit, and asks the device nothing more', async () => {
+  test('scan_timeout_ms: a scan of a slow device ends at its limit and sends no further requests', async () => {
     const limits = { trace_exchanges: 10, scan_timeout_ms: 200 };
     const running = await start(
       [unitPoint(1)],

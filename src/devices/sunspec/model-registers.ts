@@ -8,7 +8,10 @@ import { encodingOf } from './sunspec-places.ts';
 
 export interface GivenModel {
   readonly model: number;
-  /** By point: raw values, before any power of ten; text for strings. An absent point is not implemented. */
+  /**
+   * By point: raw values, before any power of ten; text for strings. A point that is left out holds the value that SunSpec reserves for
+   * absent points.
+   */
   readonly values: Readonly<Record<string, number | string>>;
   /** Of the group without a count; other groups are repeated as the values of their count points demand. */
   readonly repetitions?: number;

@@ -55,7 +55,7 @@ async function modelBytes(
     const count = Math.min(maxRegisters, length - at);
     const answer = await ask(unit, { code: 3, start: register + at, count });
     if (answer === null) return null;
-    // A refused register is not implemented.
+    // A register that the device refuses counts as absent.
     parts.push(answer.kind === 'data' ? answer.bytes : Buffer.alloc(count * 2, 0xff));
   }
   return Buffer.concat(parts);
