@@ -3,8 +3,10 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
-import { afterThisTest, folders, start } from './per-test.ts';
+import { startGate } from '../../src/testing/gate.ts';
+import { afterThisTest, folders, start, storedOn } from './per-test.ts';
 import { editorFlow, runCommand, serviceEnvironment, type TestService } from './running-service.ts';
+import { rulesRun } from './storage-on.ts';
 
 /** Begins a PUT and sends its body a byte at a time, without ever finishing. */
 async function drip(service: TestService, token: string, path: string) {
@@ -84,6 +86,23 @@ describe('[platform §1.3] SIGTERM drains and exits within 10 s', () => {
     const begun = Date.now();
     expect(await service.stop('SIGTERM')).toBe(0);
     expect(Date.now() - begun).toBeLessThan(10_000);
+  });
+
+  test('a database server that does not answer any more does not hold it up', async () => {
+    const { of, storage } = await storedOn('postgres');
+    const between = await startGate(
+      Number(new URL(storage.env['SVC_DATABASE_URL'] ?? '').port),
+      storage.env['SVC_DATABASE_URL'] ?? '',
+    );
+    afterThisTest(() => between.close());
+    const service = await start(of, { ...storage.env, SVC_DATABASE_URL: between.url });
+    await rulesRun(service);
+    between.gate.shut();
+    const begun = Date.now();
+    const exit = await service.stop('SIGTERM');
+    expect([0, 1]).toContain(exit);
+    expect(Date.now() - begun).toBeLessThan(10_000);
+    expect(service.logs()).toContain('"stopping"');
   });
 
   test('a clean stop leaves no write-ahead log, whether history was read or not', async () => {

@@ -22,6 +22,7 @@ const oneEngine: Readonly<Record<string, string>> = {
   'tests/e2e/shared-history.test.ts': 'several machines on a server',
   'tests/e2e/migrate.test.ts': 'the move from one engine to the other',
   'tests/e2e/identity.test.ts': 'keys and scope are files beside either engine',
+  'tests/e2e/stop.test.ts': 'the end beside a server that does not answer, which files cannot be',
   'src/backtest/backtests.test.ts': 'threads and their ends; what they read is tested over HTTP on both',
   'src/automation/open-record-writer.test.ts': 'the thread that stores in files; a server needs none',
   'tests/soak/': 'long runs; audit readers of a file, machines on a server',
