@@ -34,7 +34,7 @@ interface ChartParts {
   readonly label: string;
 }
 
-export default function FanChart({ output, actuals, before, label }: ChartParts) {
+export function FanChart({ output, actuals, before, label }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
   useEffect(() => {

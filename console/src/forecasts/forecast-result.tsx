@@ -1,7 +1,8 @@
 /** Accepted derived data: chart or table, validity, and basis. */
 import { Button, Group } from '@mantine/core';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import type { DerivedData } from '../../../src/api/processing.ts';
+import { later } from '../parts/later.tsx';
 import { fullTime, inWords, useNowMs } from '../parts/moment.tsx';
 import { shownDuration, shownNumber, withUnit } from '../parts/number.ts';
 import { Notice, Tag } from '../parts/tag.tsx';
@@ -11,7 +12,7 @@ import type { RecordedValue } from './fan-chart.tsx';
 import classes from './forecasts.module.css';
 
 const words = forecastWords.result;
-const FanChart = lazy(() => import('./fan-chart.tsx'));
+const FanChart = later(async () => (await import('./fan-chart.tsx')).FanChart, 320);
 
 interface ResultParts {
   /** Whether it was just run, or issued earlier and stored. */
@@ -49,9 +50,7 @@ export function ForecastResult({ origin, derived, actuals, before }: ResultParts
       {asTable ? (
         <PointTable data={data} actuals={actuals} />
       ) : (
-        <Suspense fallback={<div className={classes['chart']} />}>
-          <FanChart output={data} before={before} actuals={actuals} label={chartLabel(data)} />
-        </Suspense>
+        <FanChart output={data} before={before} actuals={actuals} label={chartLabel(data)} />
       )}
       <Explained derived={derived} />
       <Facts derived={derived} />

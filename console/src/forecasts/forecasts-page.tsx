@@ -1,9 +1,9 @@
 /** Forecasts: the commissioned tasks, the state of their processors, and a run of one of them. */
 import { Skeleton, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
 import { Failure } from '../parts/failure.tsx';
+import { later } from '../parts/later.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { shownDuration } from '../parts/number.ts';
 import page from '../parts/page.module.css';
@@ -15,7 +15,7 @@ import { ForecastRun } from './forecast-run.tsx';
 import classes from './forecasts.module.css';
 
 const words = forecastWords;
-const KeptForecasts = lazy(() => import('./kept-forecasts.tsx'));
+const KeptForecasts = later(async () => (await import('./kept-forecasts.tsx')).KeptForecasts);
 
 export function ForecastsPage() {
   const tasks = useTasks();
@@ -62,9 +62,7 @@ export function ForecastsPage() {
           </div>
           <div className={classes['stack']} key={taskKey(entry)}>
             <ForecastRun entry={entry} />
-            <Suspense fallback={null}>
-              <KeptForecasts entry={entry} />
-            </Suspense>
+            <KeptForecasts entry={entry} />
           </div>
         </div>
       )}

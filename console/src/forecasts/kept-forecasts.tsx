@@ -13,7 +13,7 @@ import { ScoreCard } from './score-card.tsx';
 
 const words = forecastWords.kept;
 
-export default function KeptForecasts({ entry }: { entry: TaskDiscoveryEntry }) {
+export function KeptForecasts({ entry }: { entry: TaskDiscoveryEntry }) {
   const [back, setBack] = useState(0);
   const issued = useIssued(entry, back);
   const scores = useScores(entry);

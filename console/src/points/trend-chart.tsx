@@ -47,7 +47,7 @@ interface ChartParts {
   readonly onPick: (unix: number) => void;
 }
 
-export default function TrendChart({ label, ...parts }: ChartParts) {
+export function TrendChart({ label, ...parts }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   // The drawn data and the click handler, for a chart instance that outlives them.

@@ -16,7 +16,7 @@ import type { ChartLine, ChartMark } from './trend-chart.tsx';
 import { spanOf, type TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
-const TrendChart = later(async () => (await import('./trend-chart.tsx')).default);
+const TrendChart = later(async () => (await import('./trend-chart.tsx')).TrendChart);
 const rangeSeconds = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 34_560_000 } as const;
 type Range = keyof typeof rangeSeconds;
 

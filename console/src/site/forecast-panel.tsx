@@ -9,7 +9,7 @@ import { siteWords } from '../strings/points.ts';
 import classes from './site.module.css';
 
 const words = siteWords.forecast;
-const FanChart = later(async () => (await import('../forecasts/fan-chart.tsx')).default);
+const FanChart = later(async () => (await import('../forecasts/fan-chart.tsx')).FanChart);
 
 /** Nothing where data processing is off, or nobody has asked for a forecast yet. */
 export function ForecastPanel() {
