@@ -186,7 +186,7 @@ function StateSign({ rule }: { rule: StoredRule }) {
         </span>
       )}
       {last !== null && outcome !== null && !isTrouble && (
-        <Text size="sm" c="dimmed" visibleFrom="sm" truncate>
+        <Text size="sm" c="dimmed" visibleFrom="sm" truncate className={classes['outcome'] ?? ''}>
           {outcome.text} <Moment at={last.started_at} />
         </Text>
       )}

@@ -41,7 +41,12 @@ export function WhyNotChip({ status, text, tone, record }: ChipParts) {
   return (
     <Popover opened={isOpen} onChange={setOpen} position="bottom-start" width={420} withinPortal>
       <Popover.Target>
-        <UnstyledButton aria-expanded={isOpen} aria-label={t.rules.whyNot.open(text)} onClick={() => setOpen(!isOpen)}>
+        <UnstyledButton
+          className={classes['state'] ?? ''}
+          aria-expanded={isOpen}
+          aria-label={t.rules.whyNot.open(text)}
+          onClick={() => setOpen(!isOpen)}
+        >
           <Tag tone={tone} title={lines.join(' ')}>
             {text}
           </Tag>
