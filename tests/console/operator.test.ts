@@ -197,7 +197,11 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     const least = dialog.getByLabel('At least, in kW');
     await dialog.getByLabel('Reason').fill('grid operator called');
     expect(await dialog.getByRole('button', { name: 'Limit', exact: true }).isDisabled()).toBe(true);
+    // Too many digits: nothing is left of the range of 0 to 280 kW but its end.
+    await least.fill('1000');
+    await untilText(dialog, /This limit holds the actuator at 280 kW\./);
     await least.fill('10');
+    await expect.poll(() => dialog.getByText('This limit holds').count()).toBe(0);
     await dialog.getByLabel('At most, in kW').fill('100');
     await page.keyboard.press('Enter');
     await page.getByText('pv power_limit is limited.').waitFor();

@@ -3,10 +3,12 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { shownNumber } from '../parts/number.ts';
+import { shownNumber, withUnit } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
+import { Notice } from '../parts/tag.tsx';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
+import { heldByLimit } from './held-by-limit.ts';
 import { type GrantEntry, type PointEntry, useLimit, useOverride, useRelease } from './point-queries.ts';
 import { TimedDialog } from './timed-dialog.tsx';
 
@@ -55,6 +57,7 @@ export function LimitDialog({ point, onClose }: DialogParts) {
     announce(words.limited(name));
     onClose();
   });
+  const held = heldByLimit({ min, max }, point);
   const bounds = { ...(min === null ? {} : { min }), ...(max === null ? {} : { max }) };
   return (
     <TimedDialog
@@ -74,6 +77,7 @@ export function LimitDialog({ point, onClose }: DialogParts) {
       <Text size="xs" c="dimmed">
         {words.oneBound} {words.range(shownNumber(point.min), shownNumber(point.max))}
       </Text>
+      {held !== undefined && <Notice tone="warn">{words.limitHolds(withUnit(held, point.unit))}</Notice>}
     </TimedDialog>
   );
 }

@@ -102,6 +102,7 @@ function DurationField({ label, durations, seconds, onSeconds, end, onEnd }: Dur
         </Text>
         <SegmentedControl
           aria-labelledby="holds-for"
+          size="xs"
           value={seconds}
           onChange={onSeconds}
           data={choices.map(([value, text]) => ({ value, label: text }))}

@@ -119,6 +119,7 @@ export const pointWords: typeof englishPoints = {
     least: (unit) => (unit === '1' ? 'Mindestens' : `Mindestens, in ${unit}`),
     most: (unit) => (unit === '1' ? 'Höchstens' : `Höchstens, in ${unit}`),
     oneBound: 'Mindestens eines von beiden angeben.',
+    limitHolds: (value) => `Diese Begrenzung hält den Aktor auf ${value}.`,
     limited: (name) => `${name} ist begrenzt.`,
     reason: 'Grund',
     reasonHint: 'mindestens 3 Zeichen; alle sehen ihn',

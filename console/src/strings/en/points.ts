@@ -120,6 +120,7 @@ export const pointWords = {
     least: (unit: string) => (unit === '1' ? 'At least' : `At least, in ${unit}`),
     most: (unit: string) => (unit === '1' ? 'At most' : `At most, in ${unit}`),
     oneBound: 'Enter at least one of the two.',
+    limitHolds: (value: string) => `This limit holds the actuator at ${value}.`,
     limited: (name: string) => `${name} is limited.`,
     reason: 'Reason',
     reasonHint: 'at least 3 characters; everybody sees it',
