@@ -30,7 +30,9 @@ type InputOf<S extends TSchema> =
       : // A path is text; whoever has a number need not write it out.
         { readonly [K in keyof Static<S>]: string extends Static<S>[K] ? string | number : Static<S>[K] };
 /** The confirmation in the body is the client's work: it says there what `confirmed` says. */
-type BodyOf<S> = S extends TSchema ? Omit<Static<S> & object, 'confirmed'> : undefined;
+type BodyOf<S> = S extends TSchema ? Unconfirmed<Static<S> & object> : undefined;
+/** Of each form of a body on its own. */
+type Unconfirmed<T extends object> = T extends unknown ? Omit<T, 'confirmed'> : never;
 
 /** The input of a call: path parameters, query and body where the descriptor has any. */
 export interface CallInput<C extends Capability> {

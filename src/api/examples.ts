@@ -308,6 +308,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'identity.user.add': [{ name: 'an engineer', body: { name: 'ada', role: 'Engineer', ...confirmed } }],
   'identity.user.reset': [{ name: 'a new password', params: { name: 'ada' }, body: confirmed }],
+  'identity.user.change-role': [
+    { name: 'an Admin from now on', params: { name: 'ada' }, body: { role: 'Admin', ...confirmed } },
+  ],
   'identity.user.disable': [{ name: 'no more', params: { name: 'ada' }, body: confirmed }],
   'automation.alarm.list': [{ name: 'of high priority', query: { priority: 'high' } }],
   'automation.alarm.history': [{ name: 'a day', query: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z' } }],

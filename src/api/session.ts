@@ -4,6 +4,10 @@ import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
 import { moment, successOf } from './wire.ts';
 
+/** Of a password, in characters [identity §7.2]. */
+export const passwordLengthMin = 12;
+export const passwordLengthMax = 256;
+
 const none = strict({});
 const role = Type.Enum(['Admin', 'Engineer', 'Viewer']);
 // Any text: a credential of the wrong form is as wrong as any other.
@@ -49,10 +53,13 @@ export const session = {
     ...signingIn,
     ...secret,
     name: 'identity.password.set',
-    summary: 'Set the password of an account with the code of its link',
+    summary: 'Set the password of an account, with the code of its link or the current password',
     method: 'POST',
     path: '/session/password',
-    body: strict({ code: credential, password: credential }),
+    body: Type.Union([
+      strict({ code: credential, password: credential }),
+      strict({ name: credential, current: credential, password: credential }),
+    ]),
     answer: successOf(strict({ name: Type.String() })),
   },
   close: {
@@ -83,7 +90,16 @@ export const session = {
     body: null,
     answer: successOf(
       strict({
-        session: Type.Union([strict({ role, subject: Type.String(), expires_at: moment }), Type.Null()]),
+        session: Type.Union([
+          strict({
+            role,
+            subject: Type.String(),
+            expires_at: moment,
+            /** An account has a password of its own. */
+            kind: Type.Enum(['link', 'account', 'provider']),
+          }),
+          Type.Null(),
+        ]),
         methods: strict({ password: Type.Boolean(), provider: Type.Boolean() }),
       }),
     ),

@@ -94,6 +94,16 @@ export const users = {
     body: strict({ confirmed }),
     answer: successOf(link),
   },
+  changeRole: {
+    ...managing,
+    name: 'identity.user.change-role',
+    summary: 'Give an account another role; ends its sessions and revokes its tokens',
+    path: `${place}/:name/role`,
+    idempotent: true,
+    params: accountPath,
+    body: strict({ role, confirmed }),
+    answer: successOf(strict({ name: accountName, role })),
+  },
   disable: {
     ...managing,
     name: 'identity.user.disable',

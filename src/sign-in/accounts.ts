@@ -36,32 +36,31 @@ export class Accounts {
   /** Creates an account without a password; returns the code that sets one. */
   async add(name: string, role: Role): Promise<string> {
     const { store, clock } = this.#parts;
-    if ((await store.account(name)) !== null)
-      throw new Fault('invalid-value', `the account ${name} exists; reset it to give it a new password`);
     const createdMs = clock.wallMs();
-    await store.putAccount({ name, role, disabled: false, password: null, createdMs });
+    if (!(await store.addAccount({ name, role, disabled: false, password: null, createdMs })))
+      throw new Fault('invalid-value', `the account ${name} exists; reset it to give it a new password`);
     return issueCode(store, name, createdMs);
   }
 
   /** Removes the password, ends every session, revokes every token, and enables the account; returns the code that sets a password. */
   async reset(name: string): Promise<string> {
     const { store, clock } = this.#parts;
-    await store.putAccount({ ...(await this.#known(name)), disabled: false, password: null });
-    await this.#revokeAll(name);
+    await this.#change(name, { disabled: false, password: null }, clock.wallMs());
     await store.clearFailures(name);
     return issueCode(store, name, clock.wallMs());
   }
 
   /** Disables the account: it cannot sign in, its sessions end, and its tokens are revoked. */
   async disable(name: string): Promise<void> {
-    await this.#parts.store.putAccount({ ...(await this.#known(name)), disabled: true });
-    await this.#revokeAll(name);
+    await this.#change(name, { disabled: true }, this.#parts.clock.wallMs());
   }
 
-  /** Ends the sessions of the account and revokes the tokens issued in its name. */
-  #revokeAll(name: string): Promise<void> {
+  /** Changes the role; returns the former one. Sessions end and tokens are revoked, because they have that. Nothing ends if it is the same. */
+  async changeRole(name: string, role: Role): Promise<Role> {
     const { store, clock } = this.#parts;
-    return store.revoke({ kind: 'subject', value: name, revokedMs: clock.wallMs() });
+    const former = (await store.account(name))?.role ?? null;
+    if (former !== role) await this.#change(name, { role }, clock.wallMs());
+    return former ?? role;
   }
 
   /** The account whose password a code sets; null for an invalid code. */
@@ -76,11 +75,15 @@ export class Accounts {
     const name = await this.ofCode(code);
     const stored = await storedPassword(password);
     if (name === null || !(await store.takeCode(secretDigest(code)))) return false;
-    const account = await this.#known(name);
-    await store.putAccount({ ...account, password: stored });
-    await store.removeSessionsOf(name);
+    await this.#change(name, { password: stored }, null);
     await store.clearFailures(name);
     return true;
+  }
+
+  /** By its owner, whose other sessions end; false when the account was disabled, reset or changed since its password was checked. */
+  async replacePassword(account: Account, password: string, cookie: string | null): Promise<boolean> {
+    const kept = cookie === null ? null : secretDigest(cookie);
+    return this.#parts.store.replacePassword(account, await storedPassword(password), kept);
   }
 
   /** The account with this name and password, or null. Refuses with `rate-limited` while the name must wait. */
@@ -131,9 +134,8 @@ export class Accounts {
     }
   }
 
-  async #known(name: string): Promise<Account> {
-    const account = await this.#parts.store.account(name);
-    if (account === null) throw new Fault('not-found', `unknown account ${name}`);
-    return account;
+  async #change(...change: Parameters<SignInStore['changeAccount']>): Promise<void> {
+    if ((await this.#parts.store.changeAccount(...change)) === null)
+      throw new Fault('not-found', `unknown account ${change[0]}`);
   }
 }

@@ -1,11 +1,9 @@
 /** Passwords of local accounts [identity §7.2]: scrypt, each with a salt of its own. */
 import { scrypt, timingSafeEqual } from 'node:crypto';
+import { passwordLengthMax, passwordLengthMin } from '../api/session.ts';
 import { Fault } from '../base/fault.ts';
 import { newSecret } from '../base/id.ts';
 import type { StoredPassword } from './store/sign-in-store.ts';
-
-export const passwordLengthMin = 12;
-export const passwordLengthMax = 256;
 
 /** Stored for an account that has no password. */
 const noSalt = 'none';

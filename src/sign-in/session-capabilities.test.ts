@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HandledCapability } from '../api/capability.ts';
+import { passwordLengthMax, passwordLengthMin } from '../api/session.ts';
 import type { AuditEntry } from '../audit/event.ts';
 import { silentLog } from '../base/log.ts';
 import { openDatabase } from '../databases/site-database.ts';
@@ -18,7 +19,7 @@ import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.
 import { noCallAudit, startTestGateway, type TestGateway, testCapability, testSite } from '../testing/test-gateway.ts';
 import { Accounts } from './accounts.ts';
 import { issueCode, passwordCodeMs, signInCodeMs } from './codes.ts';
-import { passwordLengthMax, passwordLengthMin, storedPassword } from './password.ts';
+import { storedPassword } from './password.ts';
 import { seal, unseal } from './seal.ts';
 import { sessionCapabilities } from './session-capabilities.ts';
 import { type Refresh, Sessions } from './sessions.ts';
@@ -561,6 +562,108 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     expect((await ask('GET', '/read', { cookie: second })).status).toBe(401);
     await expect(accounts.disable('bob')).rejects.toMatchObject({ code: 'not-found' });
     await expect(accounts.add('ada', 'Admin')).rejects.toMatchObject({ code: 'invalid-value' });
+  });
+
+  test('[identity §7.2] another role: the sessions end and the tokens are revoked; the same role changes nothing', async () => {
+    await start({ session_cache_ms: 0 });
+    await accounts.setPassword(await accounts.add('ada', 'Engineer'), password);
+    const engineer = cookieIn((await send({ name: 'ada', password })).headers);
+    expect(await accounts.changeRole('ada', 'Engineer')).toBe('Engineer');
+    expect((await ask('GET', '/read', { cookie: engineer })).status).toBe(200);
+    expect(await store.revocations()).toEqual([]);
+    expect(await accounts.changeRole('ada', 'Viewer')).toBe('Engineer');
+    expect((await ask('GET', '/read', { cookie: engineer })).status).toBe(401);
+    expect(await store.revocations()).toEqual([{ kind: 'subject', value: 'ada', revokedMs: wallMs }]);
+    const viewer = cookieIn((await send({ name: 'ada', password })).headers);
+    const changing = { cookie: viewer, ...own(), 'x-svc-confirmed': 'true' };
+    expect((await ask('POST', '/change', changing, {})).status).toBe(403);
+    // A disabled account stays disabled.
+    await accounts.disable('ada');
+    await accounts.changeRole('ada', 'Admin');
+    expect((await send({ name: 'ada', password })).status).toBe(401);
+    await expect(accounts.changeRole('bob', 'Admin')).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  test('[identity §7.2] the owner of an account changes its password with the current one; its other sessions end', async () => {
+    await start({ session_cache_ms: 0, sign_in_free_failures: 2 });
+    await accounts.setPassword(await accounts.add('ada', 'Engineer'), password);
+    const [former, here] = [
+      cookieIn((await send({ name: 'ada', password })).headers),
+      cookieIn((await send({ name: 'ada', password })).headers),
+    ];
+    const next = 'another horse, another battery';
+    const change = (current: string, to = next) =>
+      ask('POST', '/session/password', { ...own(), cookie: here }, { name: 'ada', current, password: to });
+    expect((await change('wrong')).status).toBe(401);
+    expect((await change(password, 'x'.repeat(passwordLengthMin - 1))).status).toBe(400);
+    expect((await ask('GET', '/read', { cookie: former })).status).toBe(200);
+    const answer = await change(password);
+    expect([answer.status, answer.headers.get('x-svc-audit')]).toEqual([200, 'recorded']);
+    expect((await ask('GET', '/read', { cookie: former })).status).toBe(401);
+    expect((await ask('GET', '/read', { cookie: here })).status).toBe(200);
+    expect((await send({ name: 'ada', password })).status).toBe(401);
+    expect((await send({ name: 'ada', password: next })).status).toBe(200);
+    const recorded = gateway.entries.filter(({ action }) => action === 'identity.password.set');
+    expect(recorded.at(-1)).toMatchObject({ outcome: 'succeeded', details: { name: 'ada', by: 'password' } });
+    expect(JSON.stringify(gateway.entries)).not.toMatch(new RegExp(`${password}|${next}`));
+    // A page of another site cannot, and whoever guesses waits as at a sign-in.
+    const body = { name: 'ada', current: next, password };
+    const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
+    expect((await ask('POST', '/session/password', foreign, body)).status).toBe(403);
+    for (let count = 0; count < 3; count++) expect((await change('wrong')).status).toBe(401);
+    expect((await change(next)).status).toBe(429);
+    clock.advance(1000);
+    await accounts.disable('ada');
+    expect((await change(next)).status).toBe(401);
+  });
+
+  test('[identity §7.2] a password is not changed if the account is reset after the current one was checked', async () => {
+    await start();
+    await accounts.setPassword(await accounts.add('ada', 'Engineer'), password);
+    const account = await accounts.check('ada', password);
+    if (account === null) throw new Error('no account');
+    await accounts.reset('ada');
+    expect(await accounts.replacePassword(account, password, null)).toBe(false);
+    expect((await store.account('ada'))?.password).toBeNull();
+  });
+
+  test.each([
+    ['disabled', async () => accounts.disable('ada')],
+    ['reset', async () => accounts.reset('ada')],
+    ['given another role', async () => accounts.changeRole('ada', 'Viewer')],
+  ] as const)('[identity §7.2] an account that is %s while it signs in gets no session', async (_, change) => {
+    await start();
+    await accounts.setPassword(await accounts.add('ada', 'Engineer'), password);
+    const context = {
+      subject: null,
+      correlationId: 'c',
+      params: {},
+      query: {},
+      body: { name: 'ada', password },
+      header: () => undefined,
+      ifMatch: undefined,
+      requestId: undefined,
+      audit: noCallAudit,
+    };
+    // Its password was checked; the record of the sign-in is written meanwhile.
+    expect(await open?.identify?.(context)).toMatchObject({ subjectId: 'ada' });
+    await change();
+    await expect(open?.handler(context)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(await database.query.selectFrom('sign_in_session').selectAll().execute()).toEqual([]);
+  });
+
+  test('[identity §7.2] changes of one account at once are all kept, and one of two new accounts with one name is refused', async () => {
+    await start();
+    const added = await Promise.allSettled([accounts.add('ada', 'Viewer'), accounts.add('ada', 'Admin')]);
+    expect(added.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    await accounts.reset('ada');
+    const stored = await storedPassword(password);
+    await Promise.all([
+      accounts.disable('ada'),
+      accounts.changeRole('ada', 'Engineer'),
+      store.changeAccount('ada', { password: stored }, null),
+    ]);
+    expect(await store.account('ada')).toMatchObject({ disabled: true, role: 'Engineer', password: stored });
   });
 
   test('[identity §7.2] wrong passwords: free ones, then waits that double up to the longest, for names that there are not too', async () => {

@@ -13,7 +13,7 @@ import { checkSameOrigin, cookieHeader, cookieOf } from '../gateway/session-cook
 import type { Accounts } from './accounts.ts';
 import { codeFor, secretDigest } from './codes.ts';
 import type { SessionFacts, Sessions } from './sessions.ts';
-import type { SignInStore } from './store/sign-in-store.ts';
+import type { Account, SignInStore } from './store/sign-in-store.ts';
 
 export interface SessionParts {
   /** Null when tokens come from elsewhere: then neither links nor accounts sign in. */
@@ -28,7 +28,8 @@ export interface SessionParts {
   readonly endSessionUrl: (() => Promise<string | null>) | null;
 }
 
-const linkSubject = 'local-admin';
+/** Who a link signs in. */
+const linkAccount = { name: 'local-admin', role: 'Admin' } as const;
 
 const resource = () => ({ kind: 'identity-token', id: 'identity-token' });
 
@@ -56,6 +57,7 @@ export function sessionCapabilities(parts: SessionParts): HandledCapability[] {
 /** Links and accounts, on sites that issue their own tokens. */
 function localCapabilities(parts: SessionParts, key: SigningKey): HandledCapability[] {
   const opening = new Opening(parts, key);
+  const settingPassword = new SettingPassword(parts);
   return [
     {
       descriptor: descriptors.open,
@@ -66,12 +68,8 @@ function localCapabilities(parts: SessionParts, key: SigningKey): HandledCapabil
     {
       descriptor: descriptors.password,
       resource: () => ({ kind: 'identity-user', id: 'identity-user' }),
-      async identify(context) {
-        fromOurPages(context);
-        const name = await parts.accounts.ofCode(textOf(context, 'code'));
-        return name === null ? null : nobody(parts.site, name);
-      },
-      handler: (context) => setPassword(parts, context),
+      identify: (context) => settingPassword.identify(context),
+      handler: (context) => settingPassword.set(context),
     },
   ];
 }
@@ -93,8 +91,8 @@ function fromOurPages(context: CallContext): void {
 class Opening {
   readonly #parts: SessionParts;
   readonly #key: SigningKey;
-  /** What `identify` found, for the handler of the same call. */
-  readonly #found = new WeakMap<CallContext, Pick<SessionFacts, 'kind' | 'subject' | 'role'>>();
+  /** The account that `identify` found, or null for a link, for the handler of the same call. */
+  readonly #found = new WeakMap<CallContext, Account | null>();
 
   constructor(parts: SessionParts, key: SigningKey) {
     this.#parts = parts;
@@ -107,29 +105,28 @@ class Opening {
     if (isCode(context.body)) {
       const code = await codeFor(store, textOf(context, 'code'), clock.wallMs());
       if (code === undefined || code.name !== null) return null;
-      this.#found.set(context, { kind: 'link', subject: linkSubject, role: 'Admin' });
+      this.#found.set(context, null);
       return { kind: 'system', subjectId: 'sign-in-link', ...site, roles: [], permissions: new Set() };
     }
     const account = await accounts.check(textOf(context, 'name'), textOf(context, 'password'));
     if (account === null) return null;
-    this.#found.set(context, { kind: 'account', subject: account.name, role: account.role });
+    this.#found.set(context, account);
     return subjectOf(account.name, account.role, site);
   }
 
   async open(context: CallContext): Promise<Answer> {
-    const { store, sessions, clock, limits } = this.#parts;
-    const found = this.#found.get(context);
-    if (found === undefined) throw unauthenticated();
-    // Two calls with one code may both have come this far. Only one of them takes it.
-    if (found.kind === 'link' && !(await store.takeCode(secretDigest(textOf(context, 'code')))))
-      throw unauthenticated();
+    const { clock, limits } = this.#parts;
+    const account = this.#found.get(context);
+    if (account === undefined) throw unauthenticated();
     const issuedAtSeconds = Math.floor(clock.wallMs() / 1000);
     const lifetimeSeconds = Math.floor(limits.session_ms / 1000);
     const expiresMs = (issuedAtSeconds + lifetimeSeconds) * 1000;
-    const cookie = await sessions.open({ ...found, expiresMs }, null);
-    const { role, subject } = found;
+    const cookie = await this.#cookieFor(account, context, expiresMs);
+    if (cookie === null) throw unauthenticated();
+    const kind = account === null ? 'link' : 'account';
+    const { role, name: subject } = account ?? linkAccount;
     // Accounts get a session only: a token would still be valid after the account is disabled. Browsers need none.
-    const isForProgram = found.kind === 'link' && context.header('sec-fetch-site') === undefined;
+    const isForProgram = account === null && context.header('sec-fetch-site') === undefined;
     const tokenId = newId();
     const token = isForProgram
       ? { token: await issueToken(this.#key, { subject, role, issuedAtSeconds, lifetimeSeconds, tokenId }) }
@@ -141,18 +138,59 @@ class Opening {
         role,
         subject,
         ttl_seconds: lifetimeSeconds,
-        by: found.kind,
+        by: kind,
         ...(isForProgram ? { token_id: tokenId } : {}),
       },
     };
   }
+
+  /** Null if the link was used, or the account changed, since the call was identified. */
+  async #cookieFor(account: Account | null, context: CallContext, expiresMs: number): Promise<string | null> {
+    const { store, sessions } = this.#parts;
+    if (account !== null) return sessions.openFor(account, expiresMs);
+    // Two calls with one code may both have come this far. Only one of them takes it.
+    if (!(await store.takeCode(secretDigest(textOf(context, 'code'))))) return null;
+    const { role, name: subject } = linkAccount;
+    return sessions.open({ kind: 'link', subject, role, expiresMs }, null);
+  }
 }
 
-async function setPassword({ accounts }: SessionParts, context: CallContext): Promise<Answer> {
-  const code = textOf(context, 'code');
-  const name = await accounts.ofCode(code);
-  if (name === null || !(await accounts.setPassword(code, textOf(context, 'password')))) throw unauthenticated();
-  return { ...success({ name }), auditDetails: { name } };
+/** With the code of a link, or with the current password. */
+class SettingPassword {
+  readonly #parts: SessionParts;
+  /** The account whose current password `identify` has checked, for the handler of the same call. */
+  readonly #found = new WeakMap<CallContext, Account>();
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+  }
+
+  async identify(context: CallContext): Promise<Subject | null> {
+    fromOurPages(context);
+    const { accounts, site } = this.#parts;
+    if (isCode(context.body)) {
+      const name = await accounts.ofCode(textOf(context, 'code'));
+      return name === null ? null : nobody(site, name);
+    }
+    const account = await accounts.check(textOf(context, 'name'), textOf(context, 'current'));
+    if (account === null) return null;
+    this.#found.set(context, account);
+    return subjectOf(account.name, account.role, site);
+  }
+
+  async set(context: CallContext): Promise<Answer> {
+    const { accounts } = this.#parts;
+    const account = this.#found.get(context);
+    const code = textOf(context, 'code');
+    const name = account?.name ?? (await accounts.ofCode(code));
+    const password = textOf(context, 'password');
+    const isSet =
+      account === undefined
+        ? await accounts.setPassword(code, password)
+        : await accounts.replacePassword(account, password, cookieOf(context));
+    if (name === null || !isSet) throw unauthenticated();
+    return { ...success({ name }), auditDetails: { name, by: account === undefined ? 'link' : 'password' } };
+  }
 }
 
 async function close({ sessions, endSessionUrl }: SessionParts, context: CallContext): Promise<Answer> {
@@ -173,7 +211,9 @@ async function read({ sessions, accounts, key, endSessionUrl }: SessionParts, co
   const facts = cookie === null ? null : await factsOf(sessions, cookie);
   const usable = key === null ? [] : (await accounts.list()).filter(({ disabled }) => !disabled);
   const session =
-    facts === null ? null : { role: facts.role, subject: facts.subject, expires_at: timeLabel(facts.expiresMs) };
+    facts === null
+      ? null
+      : { role: facts.role, subject: facts.subject, expires_at: timeLabel(facts.expiresMs), kind: facts.kind };
   return success({ session, methods: { password: usable.length > 0, provider: endSessionUrl !== null } });
 }
 

@@ -11,7 +11,7 @@ import type { GatewayLimits } from '../gateway/limits.ts';
 import { providerUnavailable } from '../gateway/provider-keys.ts';
 import type { Role } from '../gateway/roles.ts';
 import { secretDigest } from './codes.ts';
-import type { RefreshClaim, SessionRefresh, SignInStore, StoredSession } from './store/sign-in-store.ts';
+import type { Account, RefreshClaim, SessionRefresh, SignInStore, StoredSession } from './store/sign-in-store.ts';
 
 export interface SessionFacts {
   readonly kind: StoredSession['kind'];
@@ -75,6 +75,15 @@ export class Sessions {
     const refresh = provider === null ? null : { dueMs: provider.dueMs, sealed: seal(provider.refreshToken, cookie) };
     await store.addSession({ digest: secretDigest(cookie), ...facts, refresh }, clock.wallMs());
     return cookie;
+  }
+
+  /** The same for an account whose password was checked; null if it was disabled, reset or changed since. */
+  async openFor(account: Account, expiresMs: number): Promise<string | null> {
+    const { store, clock } = this.#parts;
+    const cookie = newSecret();
+    const facts = { kind: 'account', subject: account.name, role: account.role, expiresMs } as const;
+    const session = { digest: secretDigest(cookie), ...facts, refresh: null };
+    return (await store.addSessionOf(account, session, clock.wallMs())) ? cookie : null;
   }
 
   /** The stored session, unless it has expired; the provider is not asked. */

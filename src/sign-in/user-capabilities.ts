@@ -47,6 +47,16 @@ export function userCapabilities(parts: UserParts): HandledCapability[] {
       },
     },
     {
+      descriptor: descriptors.changeRole,
+      resource,
+      async handler({ params, body }) {
+        const name = params['name'] ?? '';
+        const { role } = body as { readonly role: Role };
+        const former_role = await accounts.changeRole(name, role);
+        return { ...success({ name, role }), auditDetails: { name, role, former_role } };
+      },
+    },
+    {
       descriptor: descriptors.disable,
       resource,
       async handler({ params }: CallContext) {

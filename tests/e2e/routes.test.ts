@@ -114,6 +114,7 @@ const decidedElsewhere = [
   'POST /api/v1/identity/users',
   'POST /api/v1/identity/users/:name/reset',
   'POST /api/v1/identity/users/:name/disable',
+  'POST /api/v1/identity/users/:name/role',
   'GET /',
   'GET /assets/*',
   'HEAD /assets/*',

@@ -88,6 +88,11 @@ describe('[identity §7] links and accounts', () => {
     expect(await foreign.closed).toBe(4001);
     const own = stream(service, cookie, service.base);
     await waitFor(() => own.said.some((text) => text.includes('authenticated')));
+    const engineer = runCommand('setpoint', ['users', 'change-role', 'ada', '--role', 'Engineer'], env);
+    expect([engineer.status, engineer.stdout]).toEqual([0, 'ada has the role Engineer already\n']);
+    const unknown = runCommand('setpoint', ['users', 'change-role', 'eve', '--role', 'Admin'], env);
+    expect([unknown.status, unknown.stderr]).toEqual([1, 'setpoint: unknown account eve\n']);
+    expect((await ask('GET', rules)).status).toBe(200);
     expect(runCommand('setpoint', ['users', 'disable', 'ada'], env).status).toBe(0);
     const beganMs = Date.now();
     await waitFor(async () => (await ask('GET', rules)).status === 401);
@@ -117,6 +122,12 @@ describe('[identity §7] links and accounts', () => {
     expect(added.body['data']).toMatchObject({ name: 'bob', role: 'Viewer' });
     expect(String(added.body['data']?.['link'])).toMatch(/^\/#set-password=/);
     expect((await service.request('POST', users, { ...admin, body })).status).toBe(422);
+    const promoted = { ...admin, body: { role: 'Engineer', confirmed: true } };
+    const changed = await service.request('POST', `${users}/bob/role`, promoted);
+    expect(changed.body['data']).toEqual({ name: 'bob', role: 'Engineer' });
+    expect((await service.request('POST', `${users}/eve/role`, promoted)).status).toBe(404);
+    const found = await service.request('GET', '/api/v1/audit/events?action=identity.user.change-role', admin);
+    expect(found.text).toContain('identity-user:bob');
     const confirmed = { ...admin, body: { confirmed: true } };
     expect((await service.request('POST', `${users}/bob/disable`, confirmed)).status).toBe(200);
     expect((await service.request('POST', `${users}/bob/reset`, confirmed)).status).toBe(200);

@@ -43,6 +43,19 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
       ),
     );
   users
+    .command('change-role')
+    .description('give an account another role; ends its sessions and revokes its tokens')
+    .argument('<name>', 'an account', accountName)
+    .addOption(new Option('--role <role>', 'the new role').choices([...roles]).makeOptionMandatory())
+    .action((name: string, { role }: { readonly role: Role }) =>
+      recorded(parts, 'identity.user.change-role', name, { name, role }, async (accounts) => {
+        const former = await accounts.changeRole(name, role);
+        return former === role
+          ? `${name} has the role ${role} already\n`
+          : `${name} has the role ${role} instead of ${former}; its sessions have ended and its tokens are revoked\n`;
+      }),
+    );
+  users
     .command('disable')
     .description('disable an account and end its sessions')
     .argument('<name>', 'an account', accountName)

@@ -57,10 +57,27 @@ export interface RefreshClaim {
 export interface SignInStore {
   accounts(): Promise<Account[]>;
   account(name: string): Promise<Account | null>;
-  putAccount(account: Account): Promise<void>;
+  /** False if there is an account with this name. */
+  addAccount(account: Account): Promise<boolean>;
+  /**
+   * The account after the change; null if it is unknown. In the same commit its sessions end, if its password changes, and with a time
+   * the tokens issued to it by then are revoked.
+   */
+  changeAccount(
+    name: string,
+    change: Partial<Pick<Account, 'role' | 'disabled' | 'password'>>,
+    revokedMs: number | null,
+  ): Promise<Account | null>;
+  /**
+   * Replaces the password of an account whose former one was checked, and ends its sessions except one; false if the account has changed
+   * since.
+   */
+  replacePassword(account: Account, password: StoredPassword, keptDigest: string | null): Promise<boolean>;
   session(digest: string): Promise<StoredSession | null>;
   /** Stores a new session, and removes expired ones. */
   addSession(session: StoredSession, nowMs: number): Promise<void>;
+  /** The same for an account whose password was checked; false if the account has changed since. */
+  addSessionOf(account: Account, session: StoredSession, nowMs: number): Promise<boolean>;
   /**
    * The session, and whether this caller may now ask its provider. It may not if the last answer is still valid, or if another process
    * is asking; a claim lasts until `untilMs` at most.
@@ -69,8 +86,6 @@ export interface SignInStore {
   /** Stores the provider's answer and releases the claim; false if the session has ended in the meantime. */
   renewSession(session: StoredSession): Promise<boolean>;
   removeSession(digest: string): Promise<void>;
-  /** Ends every open session of an account. */
-  removeSessionsOf(name: string): Promise<void>;
   /** Replaces every other code of the same account, or of sign-in links. */
   putCode(digest: string, name: string | null, expiresMs: number): Promise<void>;
   /** A code that has not been used, even if it has expired. */
@@ -113,51 +128,90 @@ function revocationsOf(database: Database): Pick<SignInStore, 'revocations' | 'r
         revokedMs: revoked_ms,
       }));
     },
-    revoke: ({ kind, value, revokedMs: revoked_ms }) =>
-      database.transaction(async (transaction) => {
-        await transaction
-          .insertInto('token_revocation')
-          .values({ kind, value, revoked_ms })
-          .onConflict((on) => on.columns(['kind', 'value']).doUpdateSet({ revoked_ms }))
-          .execute();
-        if (kind === 'subject') await transaction.deleteFrom('sign_in_session').where('subject', '=', value).execute();
-      }),
+    revoke: (revocation) => database.transaction((transaction) => revoke(transaction, revocation)),
   };
 }
 
-function accountsOf(database: Database): Pick<SignInStore, 'accounts' | 'account' | 'putAccount'> {
-  const accountOf = ({ name, role, state }: { name: string; role: string; state: string }): Account => ({
-    name,
-    // Only this store writes these rows.
-    role: role as Role,
-    ...(JSON.parse(state) as AccountState),
-  });
+async function revoke(transaction: Transaction, { kind, value, revokedMs: revoked_ms }: Revocation): Promise<void> {
+  await transaction
+    .insertInto('token_revocation')
+    .values({ kind, value, revoked_ms })
+    .onConflict((on) => on.columns(['kind', 'value']).doUpdateSet({ revoked_ms }))
+    .execute();
+  if (kind === 'subject') await transaction.deleteFrom('sign_in_session').where('subject', '=', value).execute();
+}
+
+interface AccountRow {
+  readonly name: string;
+  readonly role: string;
+  readonly state: string;
+}
+
+function accountOf({ name, role, state }: AccountRow): Account {
+  // Only this store writes these rows.
+  return { name, role: role as Role, ...(JSON.parse(state) as AccountState) };
+}
+
+function rowOf({ name, role, disabled, password, createdMs }: Account): AccountRow {
+  return { name, role, state: JSON.stringify({ disabled, password, createdMs } satisfies AccountState) };
+}
+
+function accountRow(query: Pick<Transaction, 'selectFrom'>, name: string): Promise<AccountRow | undefined> {
+  return query.selectFrom('account').selectAll().where('name', '=', name).executeTakeFirst();
+}
+
+/** Whether an account is as it was when its password was checked. */
+async function isUnchanged(transaction: Transaction, account: Account): Promise<boolean> {
+  const checked = rowOf(account);
+  const row = await accountRow(transaction, account.name);
+  return row?.role === checked.role && row.state === checked.state;
+}
+
+async function putAccount(transaction: Transaction, account: Account): Promise<void> {
+  const { name, role, state } = rowOf(account);
+  await transaction.updateTable('account').set({ role, state }).where('name', '=', name).execute();
+}
+
+function accountsOf(
+  database: Database,
+): Pick<SignInStore, 'accounts' | 'account' | 'addAccount' | 'changeAccount' | 'replacePassword'> {
   return {
     async accounts() {
       return (await database.query.selectFrom('account').selectAll().orderBy('name').execute()).map(accountOf);
     },
     async account(name) {
-      const row = await database.query.selectFrom('account').selectAll().where('name', '=', name).executeTakeFirst();
+      const row = await accountRow(database.query, name);
       return row === undefined ? null : accountOf(row);
     },
-    putAccount: ({ name, role, ...rest }) =>
+    addAccount: (account) =>
       database.transaction(async (transaction) => {
-        const state = JSON.stringify(rest satisfies AccountState);
-        await transaction
-          .insertInto('account')
-          .values({ name, role, state })
-          .onConflict((on) => on.column('name').doUpdateSet({ role, state }))
-          .execute();
+        if ((await accountRow(transaction, account.name)) !== undefined) return false;
+        await transaction.insertInto('account').values(rowOf(account)).execute();
+        return true;
+      }),
+    changeAccount: (name, change, revokedMs) =>
+      database.transaction(async (transaction) => {
+        const row = await accountRow(transaction, name);
+        if (row === undefined) return null;
+        const account = { ...accountOf(row), ...change };
+        await putAccount(transaction, account);
+        if (change.password !== undefined) await removeSessionsOf(transaction, name, null);
+        if (revokedMs !== null) await revoke(transaction, { kind: 'subject', value: name, revokedMs });
+        return account;
+      }),
+    replacePassword: (account, password, keptDigest) =>
+      database.transaction(async (transaction) => {
+        if (!(await isUnchanged(transaction, account))) return false;
+        await putAccount(transaction, { ...account, password });
+        await removeSessionsOf(transaction, account.name, keptDigest);
+        return true;
       }),
   };
 }
 
 function sessionsOf(
   database: Database,
-): Pick<
-  SignInStore,
-  'session' | 'addSession' | 'claimRefresh' | 'renewSession' | 'removeSession' | 'removeSessionsOf'
-> {
+): Pick<SignInStore, 'session' | 'addSession' | 'addSessionOf' | 'claimRefresh' | 'renewSession' | 'removeSession'> {
   return {
     async session(digest) {
       const row = await database.query
@@ -167,12 +221,12 @@ function sessionsOf(
         .executeTakeFirst();
       return row === undefined ? null : (JSON.parse(row.state) as StoredSession);
     },
-    addSession: (session, nowMs) =>
+    addSession: (session, nowMs) => database.transaction((transaction) => addSession(transaction, session, nowMs)),
+    addSessionOf: (account, session, nowMs) =>
       database.transaction(async (transaction) => {
-        const { digest, subject, expiresMs: expires_ms } = session;
-        const state = JSON.stringify(session);
-        await transaction.deleteFrom('sign_in_session').where('expires_ms', '<=', nowMs).execute();
-        await transaction.insertInto('sign_in_session').values({ digest, subject, expires_ms, state }).execute();
+        if (!(await isUnchanged(transaction, account))) return false;
+        await addSession(transaction, session, nowMs);
+        return true;
       }),
     claimRefresh: (digest, nowMs, untilMs) =>
       database.transaction(async (transaction) => {
@@ -195,17 +249,27 @@ function sessionsOf(
       database.transaction(async (transaction) => {
         await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
       }),
-    removeSessionsOf: (name) =>
-      database.transaction(async (transaction) => {
-        const rows = await transaction.selectFrom('sign_in_session').selectAll().where('subject', '=', name).execute();
-        const own = rows.filter(({ state }) => (JSON.parse(state) as StoredSession).kind === 'account');
-        for (const { digest } of own)
-          await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
-      }),
   };
 }
 
-/** A claim that ends later than one made now would comes from a wrong clock, and is ignored. */
+/** Those that began with its password. */
+async function removeSessionsOf(transaction: Transaction, name: string, keptDigest: string | null): Promise<void> {
+  const rows = await transaction.selectFrom('sign_in_session').selectAll().where('subject', '=', name).execute();
+  for (const { digest, state } of rows)
+    if (digest !== keptDigest && (JSON.parse(state) as StoredSession).kind === 'account')
+      await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
+}
+
+async function addSession(transaction: Transaction, session: StoredSession, nowMs: number): Promise<void> {
+  const { digest, subject, expiresMs: expires_ms } = session;
+  await transaction.deleteFrom('sign_in_session').where('expires_ms', '<=', nowMs).execute();
+  await transaction
+    .insertInto('sign_in_session')
+    .values({ digest, subject, expires_ms, state: JSON.stringify(session) })
+    .execute();
+}
+
+/** A claim that ends later than one made now comes from a wrong clock, and is ignored. */
 function isFree({ dueMs, claimedUntilMs = 0 }: SessionRefresh, nowMs: number, untilMs: number): boolean {
   return dueMs <= nowMs && !(claimedUntilMs > nowMs && claimedUntilMs <= untilMs);
 }

@@ -114,6 +114,7 @@ export const auditWords: typeof english = {
     'identity.password.set': 'Passwort gesetzt',
     'identity.user.add': 'Konto angelegt',
     'identity.user.reset': 'Konto zurückgesetzt',
+    'identity.user.change-role': 'Rolle eines Kontos geändert',
     'identity.user.disable': 'Konto gesperrt',
     'identity.user.lock': 'Konto muss nach Fehlversuchen warten',
   },

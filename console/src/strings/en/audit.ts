@@ -113,6 +113,7 @@ export const auditWords = {
     'identity.password.set': 'Set a password',
     'identity.user.add': 'Added an account',
     'identity.user.reset': 'Reset an account',
+    'identity.user.change-role': 'Changed the role of an account',
     'identity.user.disable': 'Disabled an account',
     'identity.user.lock': 'Delayed an account after failed sign-ins',
   } as Readonly<Record<string, string>>,
