@@ -72,12 +72,41 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await second.getByTestId('stream').getByText('Live', { exact: true }).waitFor();
 
     await page.getByRole('button', { name: /Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Change password…' }).click();
+    const own = page.getByRole('dialog', { name: 'Change your password' });
+    const next = `${password}!`;
+    await own.getByLabel('Current password').fill('wrong');
+    await own.getByLabel('New password').fill(next);
+    expect(await own.getByRole('button', { name: 'Change it' }).isDisabled()).toBe(true);
+    await own.getByLabel('Repeat the password').fill(next);
+    await page.keyboard.press('Enter');
+    await own.getByText('Wrong password.').waitFor();
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
+    expect(await violations(page)).toEqual([]);
+    await own.getByLabel('Current password').fill(password);
+    await page.keyboard.press('Enter');
+    await page.getByText('Your password is changed.').waitFor();
+    // Both tabs continue with their session.
+    await second.getByRole('link', { name: 'Rules', exact: true }).click();
+    await second.getByRole('link', { name: 'Peak shaving' }).waitFor();
+
+    await page.getByRole('button', { name: /Signed in as/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     for (const tab of [page, second]) await tab.getByText('Sign in to Setpoint').waitFor();
     await second.reload();
     await second.getByText('Sign in to Setpoint').waitFor();
     expect(complaints).toEqual([]);
     await context.close();
+
+    await admin.page.getByRole('button', { name: 'Change role of grace' }).click();
+    const dialog = admin.page.getByRole('dialog');
+    const change = dialog.getByRole('button', { name: 'Change role' });
+    expect(await change.isDisabled()).toBe(true);
+    await dialog.getByText('Viewer', { exact: true }).click();
+    expect(await violations(admin.page)).toEqual([]);
+    await change.click();
+    await admin.page.getByText('grace has the role Viewer now.').waitFor();
+    await admin.page.locator('[data-user="grace"]').getByText('Viewer', { exact: true }).waitFor();
 
     await admin.page.getByRole('button', { name: 'Disable grace' }).click();
     await admin.page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();

@@ -12,29 +12,34 @@ interface Opened {
   readonly expires_at: string;
 }
 
-function take({ role, subject, expires_at: at }: Opened): void {
-  signedIn({ subject, role, expiresAtMs: Date.parse(at) });
+function take({ role, subject, expires_at: at }: Opened, isAccount: boolean): void {
+  signedIn({ subject, role, expiresAtMs: Date.parse(at), isAccount });
 }
 
 /** Takes up the session of the cookie, if there is one; answers how one can sign in. */
 export async function askSession(): Promise<SignInMethods> {
   const { session, methods } = (await call(operations.read)).data.data;
   // A token that was pasted into this tab comes before the cookie.
-  if (session !== null && currentToken() === null) take(session);
+  if (session !== null && currentToken() === null) take(session, session.kind === 'account');
   return methods;
 }
 
 export async function exchangeCode(code: string): Promise<void> {
-  take((await call(operations.open, { body: { code } })).data.data);
+  take((await call(operations.open, { body: { code } })).data.data, false);
 }
 
 export async function signInAs(name: string, password: string): Promise<void> {
-  take((await call(operations.open, { body: { name, password } })).data.data);
+  take((await call(operations.open, { body: { name, password } })).data.data, true);
 }
 
 /** Answers the name of the account. */
 export async function setPassword(code: string, password: string): Promise<string> {
   return (await call(operations.password, { body: { code, password } })).data.data.name;
+}
+
+/** The session of this browser continues; the others of the account end. */
+export async function changePassword(name: string, current: string, password: string): Promise<void> {
+  await call(operations.password, { body: { name, current, password } });
 }
 
 /**

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { auditOperations } from '../../../src/api/audit.ts';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';
+import { passwordLengthMin } from '../../../src/api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { callWith } from '../server/calls.ts';
@@ -12,12 +13,12 @@ import { queryClient } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
 import { signInWords } from '../strings/sign-in.ts';
+import { NewPassword } from './new-password.tsx';
 import { signedOut, signIn, useSession } from './session.ts';
 import { type SignInMethods, setPassword, signInAs } from './session-calls.ts';
 import classes from './sign-in.module.css';
 
 const words = signInWords;
-const passwordLengthMin = 12;
 
 /** Asks the service whether the token is good: for the rules, else for the audit log alone. */
 async function tryToken(token: string): Promise<string> {
@@ -88,7 +89,7 @@ function PasswordForm({ name: known, onDone }: { name: string; onDone: () => voi
           autoComplete="current-password"
           value={password}
           onChange={(event) => setWord(event.currentTarget.value)}
-          visibilityToggleButtonProps={{ 'aria-label': words.show, tabIndex: 0 }}
+          visibilityToggleButtonProps={{ 'aria-label': words.showPassword, tabIndex: 0 }}
           error={refused ? words.wrong : undefined}
         />
         {check.isError && !refused && <Failure error={check.error} />}
@@ -147,37 +148,21 @@ export function SignInPage({ methods, failure, name }: SignInFacts) {
 
 /** For the owner of an account with its link: sets the first or a new password. */
 export function SetPasswordPage({ code, onDone }: { code: string; onDone: (name: string) => void }) {
-  const [password, setWord] = useState('');
-  const [again, setAgain] = useState('');
-  const set = useMutation({ mutationFn: () => setPassword(code, password), onSuccess: onDone });
-  const isLong = password.length >= passwordLengthMin;
+  const [password, setWord] = useState<string | null>(null);
+  const set = useMutation({ mutationFn: (chosen: string) => setPassword(code, chosen), onSuccess: onDone });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isLong && password === again) set.mutate();
+    if (password !== null) set.mutate(password);
   };
   const refused = isRefusal(set.error);
   return (
     <Card title={words.setTitle} lead={words.setLead(passwordLengthMin)}>
       <form onSubmit={submit}>
         <Stack>
-          <PasswordInput
-            label={words.newPassword}
-            autoComplete="new-password"
-            value={password}
-            onChange={(event) => setWord(event.currentTarget.value)}
-            visibilityToggleButtonProps={{ 'aria-label': words.show, tabIndex: 0 }}
-          />
-          <PasswordInput
-            label={words.repeat}
-            autoComplete="new-password"
-            value={again}
-            onChange={(event) => setAgain(event.currentTarget.value)}
-            visibilityToggleButtonProps={{ 'aria-label': words.show, tabIndex: 0 }}
-            error={again !== '' && again !== password ? words.different : undefined}
-          />
+          <NewPassword onPassword={setWord} />
           {set.isError &&
             (refused ? <Notice tone="warn">{words.passwordLinkUsed}</Notice> : <Failure error={set.error} />)}
-          <Button type="submit" disabled={!isLong || password !== again} loading={set.isPending}>
+          <Button type="submit" disabled={password === null} loading={set.isPending}>
             {words.set}
           </Button>
         </Stack>

@@ -10,6 +10,8 @@ export interface TokenFacts {
   /** Null for a token that is not a JWT: it opens the audit log only. */
   readonly role: TokenRole | null;
   readonly expiresAtMs: number | null;
+  /** Signed in with the password of an account of this site. */
+  readonly isAccount?: boolean;
 }
 
 /** Facts of a JWT; of any other text, that it is opaque. */

@@ -10,10 +10,11 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { mainPages } from '../addresses.ts';
 import { useMissed, useStreamState } from '../live/stream.ts';
 import { Announcements } from '../parts/announce.tsx';
+import { later } from '../parts/later.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { RuleActions } from '../rules/rule-actions.tsx';
@@ -29,6 +30,7 @@ import classes from './shell.module.css';
 import { Palette, usePalette } from './use-palette.ts';
 
 const words = t.common;
+const PasswordDialog = later(async () => (await import('../session/password-dialog.tsx')).PasswordDialog, 0);
 
 export function Shell() {
   const palette = usePalette();
@@ -167,48 +169,53 @@ function ThemeButton() {
 
 function Account() {
   const session = useSession();
+  const [isChanging, setChanging] = useState(false);
   if (session.status === 'out') return null;
-  const { subject, role, expiresAtMs } = session.facts;
+  const { subject, role, expiresAtMs, isAccount = false } = session.facts;
   const name = subject === '' ? words.account.unnamed : subject;
   const roleName = role ?? words.account.auditOnly;
   return (
-    <Menu position="bottom-end" width={280}>
-      <Menu.Target>
-        <UnstyledButton aria-label={words.account.menu(name, roleName)} className={classes['stream'] ?? ''}>
-          <UserIcon />
-          <span className={classes['streamWord']}>{roleName}</span>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Text size="sm" px="sm" pt={6} fw={600}>
-          {name}
-        </Text>
-        <Text size="sm" px="sm" c="dimmed">
-          {roleName}
-          {role !== null && `: ${words.account.roles[role]}`}
-        </Text>
-        <AccountTimes />
-        {expiresAtMs !== null && (
-          <Text size="xs" px="sm" pb={6} c="dimmed">
-            {words.account.until(fullTime(expiresAtMs))}
+    <>
+      <Menu position="bottom-end" width={280}>
+        <Menu.Target>
+          <UnstyledButton aria-label={words.account.menu(name, roleName)} className={classes['stream'] ?? ''}>
+            <UserIcon />
+            <span className={classes['streamWord']}>{roleName}</span>
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Text size="sm" px="sm" pt={6} fw={600}>
+            {name}
           </Text>
-        )}
-        <Menu.Divider />
-        <Menu.Label>{words.language}</Menu.Label>
-        {languageNames.map((name) => (
-          <Menu.Item key={name} lang={name} disabled={name === language} onClick={() => chooseLanguage(name)}>
-            {languages[name]}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        {role === 'Admin' && (
-          <Menu.Item component={Link} to="/users">
-            {words.pages.users}
-          </Menu.Item>
-        )}
-        <Menu.Item onClick={() => void signOut()}>{words.account.signOut}</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+          <Text size="sm" px="sm" c="dimmed">
+            {roleName}
+            {role !== null && `: ${words.account.roles[role]}`}
+          </Text>
+          <AccountTimes />
+          {expiresAtMs !== null && (
+            <Text size="xs" px="sm" pb={6} c="dimmed">
+              {words.account.until(fullTime(expiresAtMs))}
+            </Text>
+          )}
+          <Menu.Divider />
+          <Menu.Label>{words.language}</Menu.Label>
+          {languageNames.map((name) => (
+            <Menu.Item key={name} lang={name} disabled={name === language} onClick={() => chooseLanguage(name)}>
+              {languages[name]}
+            </Menu.Item>
+          ))}
+          <Menu.Divider />
+          {role === 'Admin' && (
+            <Menu.Item component={Link} to="/users">
+              {words.pages.users}
+            </Menu.Item>
+          )}
+          {isAccount && <Menu.Item onClick={() => setChanging(true)}>{words.account.changePassword}</Menu.Item>}
+          <Menu.Item onClick={() => void signOut()}>{words.account.signOut}</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {isChanging && <PasswordDialog name={subject} onClose={() => setChanging(false)} />}
+    </>
   );
 }
 

@@ -1,10 +1,8 @@
 /** Local accounts: their roles, and links that set a password. */
-import { Button, Group, Modal, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import type { Static } from 'typebox';
+import { Button, Group, Skeleton, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { users as operations } from '../../../src/api/users.ts';
-import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
@@ -12,18 +10,15 @@ import table from '../parts/table.module.css';
 import { Tag, type Tone } from '../parts/tag.tsx';
 import classes from '../points/points.module.css';
 import { call } from '../server/calls.ts';
-import { othersPeriodMs, queryClient } from '../server/queries.ts';
+import { othersPeriodMs } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { userWords } from '../strings/users.ts';
+import { AddDialog, ConfirmDialog, LinkDialog, type PasswordLink, RoleDialog, type User } from './user-dialogs.tsx';
 
 const words = userWords;
-type User = Static<(typeof operations)['list']['answer']>['data']['list'][number];
-type PasswordLink = Static<(typeof operations)['add']['answer']>['data'];
-type Role = User['role'];
+type Act = 'role' | 'reset' | 'disable';
 
-const roles: readonly Role[] = ['Viewer', 'Engineer', 'Admin'];
 const tones: Readonly<Record<User['state'], Tone>> = { active: 'good', invited: 'info', disabled: 'calm' };
-const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['users'] });
 
 export function UsersPage() {
   const users = useQuery({
@@ -32,7 +27,7 @@ export function UsersPage() {
     refetchInterval: othersPeriodMs,
   });
   const [isAdding, setAdding] = useState(false);
-  const [asked, setAsked] = useState<{ readonly user: User; readonly act: 'reset' | 'disable' } | null>(null);
+  const [asked, setAsked] = useState<{ readonly user: User; readonly act: Act } | null>(null);
   const [link, setLink] = useState<PasswordLink | null>(null);
   const shown = users.data ?? [];
   return (
@@ -43,25 +38,22 @@ export function UsersPage() {
         </Title>
         <Button onClick={() => setAdding(true)}>{words.add}</Button>
       </div>
-      <p className={classes['soft']}>{words.lead}</p>
+      <p className={page['lead']}>{words.lead}</p>
       {users.isError && <Failure error={users.error} onRetry={() => void users.refetch()} />}
       {users.isPending && <Skeleton height={160} radius="md" aria-label={t.common.loading} />}
       {users.data !== undefined && shown.length === 0 && <p>{words.none}</p>}
       {shown.length > 0 && <UserTable users={shown} onAsk={(user, act) => setAsked({ user, act })} />}
       {isAdding && <AddDialog onClose={() => setAdding(false)} onLink={setLink} />}
-      {asked !== null && <ConfirmDialog {...asked} onClose={() => setAsked(null)} onLink={setLink} />}
+      {asked?.act === 'role' && <RoleDialog user={asked.user} onClose={() => setAsked(null)} />}
+      {asked !== null && asked.act !== 'role' && (
+        <ConfirmDialog user={asked.user} act={asked.act} onClose={() => setAsked(null)} onLink={setLink} />
+      )}
       {link !== null && <LinkDialog link={link} onClose={() => setLink(null)} />}
     </div>
   );
 }
 
-function UserTable({
-  users,
-  onAsk,
-}: {
-  users: readonly User[];
-  onAsk: (user: User, act: 'reset' | 'disable') => void;
-}) {
+function UserTable({ users, onAsk }: { users: readonly User[]; onAsk: (user: User, act: Act) => void }) {
   return (
     <table className={table['table']} aria-label={words.title}>
       <thead>
@@ -89,6 +81,14 @@ function UserTable({
                 <Button
                   size="compact-sm"
                   variant="default"
+                  aria-label={words.roleOf(user.name)}
+                  onClick={() => onAsk(user, 'role')}
+                >
+                  {words.changeRole}
+                </Button>
+                <Button
+                  size="compact-sm"
+                  variant="default"
                   aria-label={words.resetOf(user.name)}
                   onClick={() => onAsk(user, 'reset')}
                 >
@@ -110,132 +110,5 @@ function UserTable({
         ))}
       </tbody>
     </table>
-  );
-}
-
-function AddDialog({ onClose, onLink }: { onClose: () => void; onLink: (link: PasswordLink) => void }) {
-  const [name, setName] = useState('');
-  const [role, setRole] = useState<Role>('Viewer');
-  const add = useMutation({
-    mutationFn: () => call(operations.add, { body: { name: name.trim(), role }, confirmed: true }),
-    onSuccess: async ({ data }) => {
-      onClose();
-      onLink(data.data);
-      await refresh();
-    },
-  });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (name.trim() !== '') add.mutate();
-  };
-  return (
-    <Modal opened onClose={onClose} title={words.add} closeButtonProps={{ 'aria-label': t.common.close }}>
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            data-autofocus
-            label={words.name}
-            description={words.nameHint}
-            value={name}
-            maxLength={128}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <div>
-            <Text size="sm" fw={500} id="user-role">
-              {words.role}
-            </Text>
-            <SegmentedControl
-              aria-labelledby="user-role"
-              value={role}
-              onChange={(value) => setRole(roles.find((known) => known === value) ?? 'Viewer')}
-              data={[...roles]}
-              fullWidth
-            />
-          </div>
-          <Text size="sm" c="dimmed">
-            {t.common.account.roles[role]}
-          </Text>
-          {add.isError && <Failure error={add.error} />}
-          <Buttons onClose={onClose} label={words.submit} isBusy={add.isPending} />
-        </Stack>
-      </form>
-    </Modal>
-  );
-}
-
-function ConfirmDialog({
-  user: { name },
-  act,
-  onClose,
-  onLink,
-}: {
-  user: User;
-  act: 'reset' | 'disable';
-  onClose: () => void;
-  onLink: (link: PasswordLink) => void;
-}) {
-  const change = useMutation({
-    mutationFn: async () => {
-      const input = { params: { name }, confirmed: true };
-      if (act === 'reset') return (await call(operations.reset, input)).data.data;
-      await call(operations.disable, input);
-      return null;
-    },
-    onSuccess: async (link) => {
-      onClose();
-      if (link === null) announce(words.disabled(name));
-      else onLink(link);
-      await refresh();
-    },
-  });
-  const isReset = act === 'reset';
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    change.mutate();
-  };
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={isReset ? words.resetTitle(name) : words.disableTitle(name)}
-      closeButtonProps={{ 'aria-label': t.common.close }}
-    >
-      <form onSubmit={submit}>
-        <Stack>
-          <Text size="sm">{isReset ? words.resetLead : words.disableLead}</Text>
-          {change.isError && <Failure error={change.error} />}
-          <Buttons onClose={onClose} label={isReset ? words.reset : words.disable} isBusy={change.isPending} />
-        </Stack>
-      </form>
-    </Modal>
-  );
-}
-
-function Buttons({ onClose, label, isBusy }: { onClose: () => void; label: string; isBusy: boolean }) {
-  return (
-    <Group justify="flex-end">
-      <Button variant="default" onClick={onClose}>
-        {t.common.cancel}
-      </Button>
-      <Button type="submit" loading={isBusy}>
-        {label}
-      </Button>
-    </Group>
-  );
-}
-
-function LinkDialog({ link: { name, link }, onClose }: { link: PasswordLink; onClose: () => void }) {
-  return (
-    <Modal opened onClose={onClose} title={words.link(name)} closeButtonProps={{ 'aria-label': t.common.close }}>
-      <Stack>
-        <Text size="sm">{words.linkLead}</Text>
-        <TextInput
-          readOnly
-          aria-label={words.link(name)}
-          value={`${location.origin}${link}`}
-          onFocus={(event) => event.currentTarget.select()}
-        />
-      </Stack>
-    </Modal>
   );
 }

@@ -40,6 +40,7 @@ export const common: typeof english = {
     menu: (subject, role) => `Angemeldet als ${subject}, ${role}`,
     auditOnly: 'nur Audit-Protokoll',
     unnamed: 'ein Token ohne Namen',
+    changePassword: 'Passwort ändern …',
     signOut: 'Abmelden',
     roles: {
       Admin: 'darf Regeln ändern und ausführen und das Audit-Protokoll lesen',

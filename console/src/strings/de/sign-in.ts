@@ -27,8 +27,16 @@ export const signInWords: typeof english = {
   passwordSet: (name) => `Das Passwort von ${name} ist gesetzt.`,
   passwordLinkUsed:
     'Dieser Link gilt nicht mehr. Ein Link gilt einmal, innerhalb eines Tages. Bitten Sie einen Admin um einen neuen.',
-  show: 'Anzeigen',
-  hide: 'Verbergen',
+  show: 'Token anzeigen',
+  showPassword: 'Passwort anzeigen',
+  change: {
+    title: 'Passwort ändern',
+    lead: (n) => `Mindestens ${n} Zeichen. Ihre Sitzungen in anderen Browsern enden.`,
+    current: 'Bisheriges Passwort',
+    wrong: 'Das Passwort ist falsch.',
+    submit: 'Ändern',
+    done: 'Ihr Passwort ist geändert.',
+  },
   expiredTitle: 'Ihre Anmeldung ist abgelaufen',
   expiredLead: 'Melden Sie sich wieder an, um weiterzuarbeiten. Ihre Eingaben auf dieser Seite bleiben erhalten.',
   forget: 'Abmelden',

@@ -39,6 +39,7 @@ export const common = {
     menu: (subject: string, role: string) => `Signed in as ${subject}, ${role}`,
     auditOnly: 'audit log only',
     unnamed: 'a token without a name',
+    changePassword: 'Change password…',
     signOut: 'Sign out',
     roles: {
       Admin: 'can change and run rules, and read the audit log',
