@@ -9,7 +9,7 @@ import type { AlarmKeeper } from './keeper.ts';
 import type { AlarmStore } from './store/alarm-store.ts';
 
 export interface AlarmParts {
-  readonly keeper: Pick<AlarmKeeper, 'list' | 'acknowledge' | 'acknowledgeMany' | 'shelve'>;
+  readonly keeper: Pick<AlarmKeeper, 'list' | 'acknowledge' | 'acknowledgeMany' | 'shelve' | 'unshelve'>;
   readonly store: Pick<AlarmStore, 'between'>;
   readonly clock: Clock;
 }
@@ -31,6 +31,7 @@ export function alarmCapabilities(parts: AlarmParts): HandledCapability[] {
       handler: (context) => acknowledgeMany(parts, context),
     },
     { descriptor: descriptors.shelve, resource, handler: (context) => shelve(parts, context) },
+    { descriptor: descriptors.unshelve, resource, handler: (context) => unshelve(parts, context) },
   ];
 }
 
@@ -104,4 +105,9 @@ async function shelve({ keeper, clock }: AlarmParts, context: CallContext): Prom
   const untilMs = clock.wallMs() + seconds * 1000;
   const alarm = await keeper.shelve(context.params['alarm_id'] ?? '', untilMs, actorOf(context), reason);
   return { ...success(alarmView(alarm)), auditDetails: { until: timeLabel(untilMs), reason } };
+}
+
+async function unshelve({ keeper }: AlarmParts, context: CallContext): Promise<Answer> {
+  const alarm = await keeper.unshelve(context.params['alarm_id'] ?? '', actorOf(context));
+  return { ...success(alarmView(alarm)), auditDetails: { state: alarm.state } };
 }

@@ -293,6 +293,24 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('level-high')).toBeUndefined();
   });
 
+  test('unshelved: active if the condition is true, without a new occurrence, else normal', async () => {
+    const shelveIt = () => keeper.shelve('override-active', clock.wallMs() + 60_000, ada, 'planned work');
+    await look({ grants: [override] });
+    await shelveIt();
+    expect(await keeper.unshelve('override-active', ada)).toMatchObject({ state: 'active-unacknowledged', count: 1 });
+    await look({ grants: [override] }, 1000);
+    expect(state('override-active')).toBe('active-unacknowledged');
+    await shelveIt();
+    await look({ grants: [] }, 1000);
+    expect(await keeper.unshelve('override-active', ada)).toMatchObject({ state: 'normal', shelvedUntilMs: null });
+    await expect(keeper.unshelve('override-active', ada)).rejects.toMatchObject({ code: 'invalid-value' });
+    await expect(keeper.unshelve('nothing', ada)).rejects.toMatchObject({ code: 'not-found' });
+    // It was normal when it was shelved: the occurrence is a new one.
+    await shelveIt();
+    await look({ grants: [override] }, 1000);
+    expect(await keeper.unshelve('override-active', ada)).toMatchObject({ state: 'active-unacknowledged', count: 2 });
+  });
+
   test('shelved for a time and back; a normal or unknown alarm cannot be acknowledged', async () => {
     await look({ grants: [override] });
     await keeper.shelve('override-active', clock.wallMs() + 5000, ada, 'planned work');

@@ -143,6 +143,18 @@ export class AlarmKeeper {
     return this.#operateOn(id, by, reason, (alarm) => shelved(alarm, untilMs));
   }
 
+  /** Ends the shelving now. Where the condition is not known, on a standby, the next check by the leader decides on the state. */
+  unshelve(id: string, by: AlarmActor): Promise<AlarmState> {
+    return this.#operateOn(id, by, null, (alarm) => {
+      if (alarm.state !== 'shelved') throw new Fault('invalid-value', `alarm ${id} is ${alarm.state}, not shelved`);
+      const nowMs = this.#parts.clock.wallMs();
+      const ended = { ...alarm, shelvedUntilMs: nowMs };
+      const condition = this.#conditions.get(id);
+      const othersActive = this.list().some((other) => other.id !== id && isActive(other));
+      return condition === undefined ? ended : observed(ended, { holds: condition.holds, nowMs, othersActive });
+    });
+  }
+
   /** Checks all conditions once. */
   look(): Promise<void> {
     return this.#inTurn(async () => {

@@ -132,4 +132,17 @@ export const alarms = {
     }),
     answer: successOf(alarmEntry),
   }),
+  unshelve: automationCommand({
+    name: 'automation.alarm.unshelve',
+    summary: 'End the shelving of an alarm',
+    method: 'POST',
+    path: '/alarms/:alarm_id/unshelve',
+    risk: 'low',
+    permission: 'automation.point.command',
+    idempotent: false,
+    params: alarmPath,
+    query: wire.noQuery,
+    body: strict({ confirmed }),
+    answer: successOf(alarmEntry),
+  }),
 } as const satisfies Record<string, Capability>;

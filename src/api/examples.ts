@@ -325,6 +325,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       body: { for_seconds: 3600, reason: 'work on the feeder is planned', ...confirmed },
     },
   ],
+  'automation.alarm.unshelve': [{ name: 'back in view', params: { alarm_id: 'override-active' }, body: confirmed }],
   'automation.parameter.update': [
     {
       name: 'a lower demand limit',

@@ -80,7 +80,9 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     scheduler: setpoint.command('scheduler').description('the scheduler of a running service'),
     points: setpoint.command('points').description('points of a running service: values, overrides, limits, owners'),
     channels: setpoint.command('channels').description('channels of a running service: state, last error, traffic'),
-    alarms: setpoint.command('alarms').description('alarms of a running service: list, history, acknowledge, shelve'),
+    alarms: setpoint
+      .command('alarms')
+      .description('alarms of a running service: list, history, acknowledge, shelve, unshelve'),
     parameters: setpoint.command('parameters').description('parameters of a running service'),
     site: setpoint.command('site').description('the site file: create, extend, check, and apply to a running service'),
     audit: setpoint.command('audit').description('the audit trail'),

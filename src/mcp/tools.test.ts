@@ -34,7 +34,7 @@ describe('[platform §8] tools', () => {
       expect(inputSchema.properties['confirmed']).toMatchObject({ const: true });
       expect(annotations.readOnlyHint).toBe(false);
     }
-    expect(writing).toHaveLength(23);
+    expect(writing).toHaveLength(24);
   });
 
   test('arguments are path, query and body side by side, each once; numbers may be numbers', () => {

@@ -39,6 +39,13 @@ const ways: Readonly<Record<string, Way>> = {
     await page.keyboard.press('Enter');
     await done(page, 'is shelved.');
   },
+  async unshelve(page) {
+    await page.getByText('Shelved', { exact: true }).click();
+    await overrideRow(page)
+      .getByRole('button', { name: /Unshelve/ })
+      .click();
+    await done(page, 'is no longer shelved.');
+  },
   async release(page) {
     await pump(page);
     await page.getByRole('button', { name: 'Release' }).click();
@@ -77,11 +84,11 @@ async function consoleDoor(service: TestService): Promise<{ door: Door; close: (
 }
 
 describe.skipIf(chromiumPath === undefined)('four doors', () => {
-  test('[platform §3] override, limit, release, acknowledge, shelve and parameters by the console leave the events of HTTP', async () => {
+  test('[platform §3] override, limit, release, acknowledge, shelve, unshelve and parameters by the console leave the events of HTTP', async () => {
     const http = await trace(async () => ({ door: byHttp, close: async () => undefined }), operatorSteps);
     const byConsole = await trace(consoleDoor, operatorSteps);
     expect(operatorSteps().map(({ operation }) => operation)).toEqual(Object.keys(ways));
-    expect(http.events).toHaveLength(14);
+    expect(http.events).toHaveLength(16);
     expect(byConsole).toEqual(http);
   }, 90_000);
 });

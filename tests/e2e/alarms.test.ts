@@ -145,6 +145,10 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     }
     const longest = { for_seconds: shelveSecondsMax, reason: 'as long as it may be' };
     expect((await service.command('POST', '/alarms/soc-high/shelve', longest)).status).toBe(200);
+    const back = runCommand('setpoint', ['alarms', 'unshelve', 'soc-high', '--confirmed'], env);
+    expect([back.status, back.stdout]).toEqual([0, expect.stringMatching(/^soc-high\thigh\tactive-unacknowledged\t/)]);
+    expect((await service.command('POST', '/alarms/soc-high/unshelve')).status).toBe(422);
+    expect((await service.command('POST', '/alarms/soc-high/shelve', longest)).status).toBe(200);
   });
 
   test('an unreachable device, a skipped rule, an override and a killed process raise alarms', async () => {

@@ -195,6 +195,11 @@ export function operatorSteps(): readonly Step[] {
       body: { for_seconds: 900, reason: 'at the door' },
       command: ['alarms', 'shelve', 'override-active', '--for', '900', '--reason', 'at the door'],
     },
+    {
+      operation: 'unshelve',
+      params: { alarm_id: 'override-active' },
+      command: ['alarms', 'unshelve', 'override-active'],
+    },
     { operation: 'release', params: { override_id: 'OVERRIDE' }, command: ['points', 'release', 'OVERRIDE'] },
     {
       operation: 'limit',

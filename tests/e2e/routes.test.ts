@@ -97,6 +97,7 @@ const alarms = [
   `POST ${rules}/alarms/acknowledge`,
   `POST ${rules}/alarms/:alarm_id/acknowledge`,
   `POST ${rules}/alarms/:alarm_id/shelve`,
+  `POST ${rules}/alarms/:alarm_id/unshelve`,
 ];
 
 /** [platform §2.5], [platform §4.1] and [platform §4.2] operations; [identity §2] sign-in; [platform §2.3] console files. */

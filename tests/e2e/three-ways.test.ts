@@ -20,7 +20,7 @@ test('[platform §3] every mutation by HTTP, by the command line and by the tool
   expect(
     http.revisions.map(({ rule_id, revision, action, reason }) => [rule_id, revision, action, reason]),
   ).toContainEqual([2, 4, 'automation.rule.restore', 'needed after all']);
-  expect(http.events).toHaveLength(55);
+  expect(http.events).toHaveLength(57);
   expect(http.events.at(-1)).toMatchObject({ action: 'automation.point.expire', outcome: 'succeeded' });
   expect(command).toEqual(http);
   expect(tools).toEqual(http);

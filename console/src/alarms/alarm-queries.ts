@@ -66,3 +66,13 @@ export function useShelve(id: string, onDone: () => void) {
     },
   });
 }
+
+export function useUnshelve(onDone: () => void) {
+  return useMutation({
+    mutationFn: (id: string) => call(alarms.unshelve, { params: { alarm_id: id }, confirmed: true }),
+    onSuccess: async () => {
+      onDone();
+      await refresh();
+    },
+  });
+}

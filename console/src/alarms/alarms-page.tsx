@@ -20,7 +20,7 @@ import { alarmWords } from '../strings/alarms.ts';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
 import { AcknowledgeAll } from './acknowledge-all.tsx';
-import { type AlarmView, useAcknowledge, useAlarmHistory, useAlarms } from './alarm-queries.ts';
+import { type AlarmView, useAcknowledge, useAlarmHistory, useAlarms, useUnshelve } from './alarm-queries.ts';
 import { type AlarmFilter, alarmFilters, conditionHolds, isWaiting, shownAlarms, stateTone } from './alarm-words.ts';
 import { ShelveDialog } from './shelve-dialog.tsx';
 
@@ -181,6 +181,7 @@ function Compared({ threshold, point }: { threshold: NonNullable<AlarmView['thre
 
 function AlarmActions({ alarm, onShelve }: { alarm: AlarmView; onShelve: () => void }) {
   const acknowledge = useAcknowledge(() => announce(words.acknowledged(alarm.name)));
+  const unshelve = useUnshelve(() => announce(words.unshelve.done(alarm.name)));
   return (
     <div className={classes['head']}>
       {isWaiting(alarm) && (
@@ -196,7 +197,19 @@ function AlarmActions({ alarm, onShelve }: { alarm: AlarmView; onShelve: () => v
       <Button size="compact-sm" variant="default" aria-label={words.shelve.of(alarm.name)} onClick={onShelve}>
         {words.shelve.open}
       </Button>
+      {alarm.state === 'shelved' && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={words.unshelve.of(alarm.name)}
+          loading={unshelve.isPending}
+          onClick={() => unshelve.mutate(alarm.id)}
+        >
+          {words.unshelve.open}
+        </Button>
+      )}
       {acknowledge.isError && <Failure error={acknowledge.error} />}
+      {unshelve.isError && <Failure error={unshelve.error} />}
     </div>
   );
 }

@@ -77,4 +77,10 @@ export const alarmCommands = [
     change: ({ path, sent }) => `shelve ${path['alarm_id']} for ${String(sent['for_seconds'])} s`,
     print: (terminal, { data }) => printTable(terminal, columns, [data]),
   }),
+  operationCommand('alarms unshelve', alarms.unshelve, {
+    description: 'end the shelving of an alarm',
+    params,
+    change: ({ path }) => `unshelve ${path['alarm_id']}`,
+    print: (terminal, { data }) => printTable(terminal, columns, [data]),
+  }),
 ];

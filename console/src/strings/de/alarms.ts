@@ -56,6 +56,11 @@ export const alarmWords: typeof english = {
     submit: 'Zurückstellen',
     done: (name) => `${name} ist zurückgestellt.`,
   },
+  unshelve: {
+    open: 'Zurückholen',
+    of: (name) => `Zurückholen: ${name}`,
+    done: (name) => `${name} ist nicht mehr zurückgestellt.`,
+  },
   history: {
     title: 'Änderungen der letzten 24 Stunden',
     none: 'Kein Alarm hat sich geändert.',

@@ -99,6 +99,7 @@ export const auditWords: typeof english = {
     'automation.alarm.acknowledge': 'Alarm quittiert',
     'automation.alarm.acknowledge-many': 'Alarme quittiert',
     'automation.alarm.shelve': 'Alarm zurückgestellt',
+    'automation.alarm.unshelve': 'Alarm zurückgeholt',
     'data_processing.process': 'Prognose berechnet',
     'data_processing.backtest': 'Prognosen rückwirkend geprüft',
     'data_processing.egress': 'Daten an einen entfernten Prozessor gesendet',

@@ -51,6 +51,11 @@ export const alarmWords = {
     submit: 'Shelve',
     done: (name: string) => `${name} is shelved.`,
   },
+  unshelve: {
+    open: 'Unshelve',
+    of: (name: string) => `Unshelve ${name}`,
+    done: (name: string) => `${name} is no longer shelved.`,
+  },
   history: {
     title: 'Changes in the last 24 hours',
     none: 'No alarm changed.',

@@ -97,6 +97,7 @@ export const auditWords = {
     'automation.alarm.acknowledge': 'Acknowledged an alarm',
     'automation.alarm.acknowledge-many': 'Acknowledged alarms',
     'automation.alarm.shelve': 'Shelved an alarm',
+    'automation.alarm.unshelve': 'Unshelved an alarm',
     'data_processing.process': 'Ran a forecast',
     'data_processing.backtest': 'Ran a backtest of forecasts',
     'data_processing.egress': 'Sent data to a remote processor',
