@@ -2,13 +2,15 @@
  * `npm run forecaster:score -- --data DIR`: the table of the reference forecaster on the development data, floors beside it.
  * Through the real route: a forecaster of its own is started and asked over HTTP. Options: `--direct` (the models are called
  * in this process), `--again` (times only: six hours before each origin, and an hour later), `--missing SHARE` (that
- * part of the history is taken away), `--fault …` (`score-faults.ts`), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
+ * part of the history is taken away), `--fault …` (`score-faults.ts`), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case),
+ * `--leads` (errors by lead time, `score-leads.ts`).
  */
 import { parseArgs } from 'node:util';
 import { forecastSample } from '../../src/forecaster/forecast.ts';
 import { hoursBefore, type ScoreCase, type ScoreSet, scoreSets, withoutCells } from './score-data.ts';
 import { withFault } from './score-faults.ts';
 import { naiveQuantiles, profileMean, seasonalNaive } from './score-floors.ts';
+import { printLeads } from './score-leads.ts';
 import { averageScore, type CaseScore, naiveTwo, type ScoredForecast, scoreCase } from './score-measures.ts';
 import { type ForecastRoute, startForecastRoute } from './score-route.ts';
 
@@ -24,6 +26,7 @@ const { values: given } = parseArgs({
     again: { type: 'boolean', default: false },
     missing: { type: 'string', default: '0' },
     fault: { type: 'string' },
+    leads: { type: 'boolean', default: false },
   },
 });
 
@@ -172,7 +175,8 @@ async function main(): Promise<void> {
     const cases = set.read(data, origins === 'earlier' ? 'earlier' : 'scored');
     const picked = cases.filter((_, index) => index % Number(every) === 0);
     const chosen = fault === undefined ? picked : picked.map((own, index) => withFault(own, fault, index));
-    await (given.again ? timeAgain(set, chosen) : scoreSet(set, chosen));
+    if (given.leads) printLeads(set.name, chosen, (own) => directly(own, { waited: [], computed: [] }));
+    else await (given.again ? timeAgain(set, chosen) : scoreSet(set, chosen));
   }
 }
 

@@ -152,15 +152,17 @@ export function bandsAt(
   { share, readAt }: Bands,
   near: Pick<Neighbours, 'targets' | 'misses'>,
   combined: Float64Array,
+  added: Float64Array,
   spread: Float64Array,
 ): Float64Array[] {
   return near.misses.map((misses, row) => {
     const value = combined[row] as number;
+    const more = added[row] as number;
     const shifted = misses.map((miss) => miss + value);
     const mixed = share === 0 ? shifted : mix(near.targets[row] as Float64Array, shifted, share);
     const read = readAt.map((level) => interpolate(levels, mixed, level));
     const middle = read[medianAt] as number;
     const width = spread[row] as number;
-    return width === 1 ? read : read.map((quantile) => middle + width * (quantile - middle));
+    return width === 1 && more === 0 ? read : read.map((quantile) => middle + more + width * (quantile - middle));
   });
 }

@@ -21,14 +21,14 @@ describe('carry', () => {
     expect(carry.hourShare[0]).toBeGreaterThan(0.8);
     for (let index = 1; index < 5; index++)
       expect(carry.hourShare[index]).toBeLessThan(carry.hourShare[index - 1] ?? 0);
-    const { added } = carryOver(carry, new Float64Array(perDay).fill(2), perDay, perDay);
+    const { added } = carryOver(carry, new Float64Array(perDay).fill(2), perDay);
     expect(added[0]).toBeGreaterThan(1.6);
     expect(added[perDay - 1]).toBeLessThan(added[0] ?? 0);
   });
 
   test('the spread is the residual of the carry: small at first, full later', () => {
     const carry = learnCarry(missesWith(0.95, 40 * perDay), perDay);
-    const { spread } = carryOver(carry, new Float64Array(perDay), 3 * perDay, perDay);
+    const { spread } = carryOver(carry, new Float64Array(perDay), 3 * perDay);
     expect(spread[0]).toBeLessThan(0.6);
     expect(spread[perDay - 1]).toBeGreaterThan(spread[0] ?? 1);
     expect(spread[3 * perDay - 1]).toBe(1);
@@ -36,7 +36,7 @@ describe('carry', () => {
 
   test('misses without a memory carry nothing', () => {
     const carry = learnCarry(missesWith(0, 40 * perDay), perDay);
-    const { added } = carryOver(carry, new Float64Array(perDay).fill(2), perDay, perDay);
+    const { added } = carryOver(carry, new Float64Array(perDay).fill(2), perDay);
     expect(Math.max(...added.map(Math.abs))).toBeLessThan(0.2);
   });
 
@@ -46,9 +46,10 @@ describe('carry', () => {
       hourShare: Float64Array.of(1, 1),
       dayShare: Float64Array.of(0, 0),
       left: Float64Array.of(1, 1),
+      usual: new Float64Array(perDay).fill(1),
     };
     const misses = new Float64Array(perDay).fill(3).fill(Number.NaN, perDay - 2);
-    expect([...carryOver(carry, misses, 4, perDay).added]).toEqual([0, 0, 0, 0]);
+    expect([...carryOver(carry, misses, 4).added]).toEqual([0, 0, 0, 0]);
   });
 
   test('beyond a day after the longest lead nothing is added', () => {
@@ -57,10 +58,35 @@ describe('carry', () => {
       hourShare: Float64Array.of(1, 1),
       dayShare: Float64Array.of(0, 0),
       left: Float64Array.of(1, 1),
+      usual: new Float64Array(perDay).fill(1),
     };
-    const { added } = carryOver(carry, new Float64Array(perDay).fill(3), 4 * perDay, perDay);
+    const { added } = carryOver(carry, new Float64Array(perDay).fill(3), 4 * perDay);
     expect(added[47]).toBe(3);
     expect(added.slice(2 * perDay).every((value) => value === 0)).toBe(true);
+  });
+});
+
+describe('carry over a day whose residuals differ', () => {
+  /** Small at night and in a pause at noon, half as large in the afternoon. */
+  const usual = Float64Array.from({ length: perDay }, (_, slot) =>
+    slot < 16 || slot === 24 || slot >= 36 ? 0.1 : slot < 24 ? 10 : 5,
+  );
+  const carry = {
+    leads: Float64Array.of(1, 48),
+    hourShare: Float64Array.of(1, 1),
+    dayShare: Float64Array.of(0, 0),
+    left: Float64Array.of(1, 1),
+    usual,
+  };
+
+  test('nothing is carried into a pause, and after it in proportion', () => {
+    const { added } = carryOver(carry, new Float64Array(24).fill(-8), 3);
+    expect([...added].map(Math.abs)).toEqual([0, 4, 4]);
+  });
+
+  test('out of the night no more is carried than it was', () => {
+    const { added } = carryOver(carry, new Float64Array(16).fill(0.125), 2);
+    expect([...added]).toEqual([0.125, 0.125]);
   });
 });
 

@@ -102,3 +102,49 @@ describe('the part that a fit is made from', () => {
     for (const { values } of part.covariates) expect(values).toHaveLength(part.count);
   });
 });
+
+/** A plant that works from 8 to 18 with a pause at noon, or stands still for the whole day, as chance has it. */
+function shiftSample(days: number, hours: number, works: boolean): Sample {
+  const count = days * perDay;
+  const startMs = midnightMs - count * cadenceMs + cadenceMs + hours * 3_600_000;
+  const chance = new SeededStream(4);
+  const working = Array.from({ length: days + 2 }, () => chance.next() < 0.6);
+  working[days] = works;
+  const noise = new SeededStream(9);
+  const target = Float64Array.from({ length: count }, (_, cell) => {
+    const atMs = startMs + cell * cadenceMs;
+    const hour = (atMs % dayMs) / 3_600_000;
+    const isOn = hour > 8 && hour <= 18 && !(hour > 12 && hour <= 13);
+    const day = Math.floor((atMs - 1 - midnightMs) / dayMs) + days;
+    return isOn && working[day] === true ? 100 + 10 * noise.next() : 10 + noise.next();
+  });
+  const weekday = Float64Array.from({ length: count + perDay }, (_, cell) =>
+    new Date(startMs + cell * cadenceMs).getUTCDay(),
+  );
+  return {
+    startMs,
+    cadenceMs,
+    count,
+    horizon: perDay,
+    target,
+    covariates: [{ name: 'day', values: weekday }],
+    timeZone: 'UTC',
+  };
+}
+
+describe('a forecast in the middle of a day', () => {
+  const first = (hours: number, works: boolean): number =>
+    forecastSample(shiftSample(42, hours, works), ask).value[0] ?? Number.NaN;
+
+  test('continues a day without work, and one with work', () => {
+    expect(first(10, false)).toBeLessThan(40);
+    expect(first(10, true)).toBeGreaterThan(80);
+  });
+
+  test('knows the pause on both', () => {
+    for (const works of [true, false]) {
+      expect(first(12, works)).toBeGreaterThan(5);
+      expect(first(12, works)).toBeLessThan(20);
+    }
+  });
+});

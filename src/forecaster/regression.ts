@@ -35,6 +35,8 @@ export interface RegressionFit {
   readonly candidates: readonly Candidate[];
   readonly weights: Float64Array;
   readonly bands: Bands;
+  /** Out-of-fold residuals of the medians of the distributions. */
+  readonly misses: Float64Array;
   readonly carry: Carry;
   /** Covariates that mark the nights: dark cells are excluded from training, their forecast is zero. */
   readonly light: readonly number[];
@@ -64,6 +66,9 @@ const bagRowsMax = 3000;
 const forestTrees = 40;
 /** Trees for long horizons: such a request may take seconds, and a whole month uses one forest. */
 const forestTreesFar = 100;
+
+/** The columns of a covariate use its values up to this much later. */
+const lookAheadHours = 3;
 
 function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: Int32Array } {
   const { sample, perDay, lagDays } = ground;
@@ -150,41 +155,47 @@ export function fitRegression(ground: Ground): RegressionFit {
   candidates.push({ name: 'forest', outOfFold: outOfBag, predict: ({ medians }) => medians });
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.target, plan.rows);
-  const bands = calibrateBands(forest, targets, combine(predictions, weights));
-  const carry = learnCarry(bands.misses.value, ground.perDay);
+  const combined = combine(predictions, weights);
+  const bands = calibrateBands(forest, targets, combined);
+  const misses = plan.target.map((own, row) => own - middleOf(bands, outOfBag[row] as number, combined[row] as number));
+  const carry = learnCarry(misses, ground.perDay);
   const inputs = sharesOf(trees.origins, columnShares(forest));
-  return { candidates, weights, bands, carry, light, inputs };
+  return { candidates, weights, bands, misses, carry, light, inputs };
+}
+
+/** The median of the distribution, approximately. */
+function middleOf({ share }: Bands, forest: number, combined: number): number {
+  return share * forest + (1 - share) * combined;
 }
 
 /** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
 export function predictRegression(fit: RegressionFit, ground: Ground, newer: number): Float64Array[] {
-  const { count, horizon, target } = ground.sample;
-  const from = count - newer;
+  const { count, horizon, target, covariates } = ground.sample;
+  const perHour = Math.max(1, Math.round(ground.perDay / 24));
+  // The last cells of the fit lacked the covariates of the hours that followed: their residuals are computed again.
+  const again = Math.max(newer, covariates.length === 0 ? 0 : Math.min(lookAheadHours * perHour, count));
+  const from = count - again;
   const linear = linearDesign(ground, from, count + horizon);
   const trees = treeDesign(ground, fit.light, from, count + horizon);
   const { bands } = fit;
   const { cuts } = bands.forest.binned;
-  const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, newer + horizon));
-  const near = neighboursAt(bands, bins, newer + horizon, newer);
+  const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, again + horizon));
+  const near = neighboursAt(bands, bins, again + horizon, again);
   const combined = combine(
     fit.candidates.map((candidate) => candidate.predict({ linear, bins, medians: near.medians })),
     fit.weights,
   );
-  const known = bands.misses.value;
-  const misses = new Float64Array(known.length + newer);
+  const known = fit.misses.subarray(0, fit.misses.length + newer - again);
+  const misses = new Float64Array(known.length + again);
   misses.set(known);
   const dark = darkCells(ground, fit.light).subarray(from);
-  for (let cell = 0; cell < newer; cell++) {
-    const miss = (target[from + cell] as number) - (combined[cell] as number);
+  for (let cell = 0; cell < again; cell++) {
+    const middle = middleOf(bands, near.medians[cell] as number, combined[cell] as number);
+    const miss = (target[from + cell] as number) - middle;
     misses[known.length + cell] = dark[cell] === 1 ? Number.NaN : miss;
   }
-  const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
-  const rows = bandsAt(
-    bands,
-    near,
-    combined.subarray(newer).map((value, step) => value + (added[step] as number)),
-    spread,
-  );
-  for (const [step, row] of rows.entries()) if (dark[newer + step] === 1) row.fill(0);
+  const { added, spread } = carryOver(fit.carry, misses, horizon);
+  const rows = bandsAt(bands, near, combined.subarray(again), added, spread);
+  for (const [step, row] of rows.entries()) if (dark[again + step] === 1) row.fill(0);
   return rows;
 }
