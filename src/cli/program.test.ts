@@ -329,6 +329,6 @@ describe('[platform §7] nothing is forgotten', () => {
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.filter((path) => /process|forecast/.test(path))).toEqual(['forecasts backtest']);
-    expect(expected).toHaveLength(56);
+    expect(expected).toHaveLength(57);
   });
 });

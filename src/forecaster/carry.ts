@@ -1,6 +1,7 @@
 /**
  * Residual carry-over: a forecast that is too low now is often too low in the next hours. Coefficients per lead, of the mean residual
- * of the last hour and of the last day, are fitted on out-of-fold residuals and used only where they reduce those of other weeks.
+ * of the last hour and of the last day, are fitted on out-of-fold residuals, and used only where they also reduce those of other parts
+ * of the history.
  */
 
 import { WindowMeans } from './statistics.ts';
@@ -25,7 +26,7 @@ const doubtRows = 60;
 const gainMin = 0.005;
 /** Contiguous parts of the history: neighbouring residuals are alike, so that single ones would prove nothing. */
 const parts = 4;
-/** Into cells of the day whose residuals are usually below this share of the day's mean nothing is carried: their level is known. */
+/** Nothing is carried into cells of the day whose residuals are usually below this share of the day's mean: their level is known. */
 const quietShare = 0.25;
 /** Smallest usual residual of a cell of the day, relative to that of the whole day. */
 const usualMin = 0.02;

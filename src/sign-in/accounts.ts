@@ -55,7 +55,7 @@ export class Accounts {
     await this.#change(name, { disabled: true }, this.#parts.clock.wallMs());
   }
 
-  /** Changes the role; returns the former one. Sessions end and tokens are revoked, because they have that. Nothing ends if it is the same. */
+  /** Changes the role; returns the former one. If it differs, sessions end and tokens are revoked: they have the former role. */
   async changeRole(name: string, role: Role): Promise<Role> {
     const { store, clock } = this.#parts;
     const former = (await store.account(name))?.role ?? null;

@@ -1,4 +1,5 @@
 /** Storage of accounts, sessions, codes of links and failed sign-ins. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Role } from '../../gateway/roles.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 
@@ -162,9 +163,8 @@ function accountRow(query: Pick<Transaction, 'selectFrom'>, name: string): Promi
 
 /** Whether an account is as it was when its password was checked. */
 async function isUnchanged(transaction: Transaction, account: Account): Promise<boolean> {
-  const checked = rowOf(account);
   const row = await accountRow(transaction, account.name);
-  return row?.role === checked.role && row.state === checked.state;
+  return row !== undefined && isDeepStrictEqual(accountOf(row), account);
 }
 
 async function putAccount(transaction: Transaction, account: Account): Promise<void> {
