@@ -85,6 +85,8 @@ const weekDays = 7;
 
 /** Longer horizons do not use the newest days: they predict little about the end of the horizon. */
 export const lagDaysMax = 14;
+/** The columns of a covariate use its values up to this much later. */
+export const lookAheadHours = 3;
 
 function addTargetColumns(sheet: Sheet, ground: Ground): void {
   const { filled, perDay, lagDays, dayClass, sample } = ground;
@@ -156,7 +158,7 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
     const windows = new WindowMeans(values);
     addValues(sheet, name, values);
     addMeans(sheet, `${name}.before`, windows, -4 * hour, -hour);
-    addMeans(sheet, `${name}.after`, windows, 0, 3 * hour);
+    addMeans(sheet, `${name}.after`, windows, 0, lookAheadHours * hour);
     addMeans(sheet, `${name}.day`, windows, -perDay, 0);
     if (lagDays <= lagDaysMax) add(sheet, `${name}.change`, (cell) => at(cell) - at(cell - lagDays * perDay));
     attribute(sheet, name);

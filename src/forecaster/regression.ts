@@ -6,7 +6,7 @@ import { type Bands, bandsAt, calibrateBands, neighboursAt } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
-import { type Design, lagDaysMax, linearDesign, plainColumns, treeDesign } from './design.ts';
+import { type Design, lagDaysMax, linearDesign, lookAheadHours, plainColumns, treeDesign } from './design.ts';
 import { type Share, sharesOf } from './explanation.ts';
 import { columnShares, type ForestShape, growForest, Neighbourhood, rankingOf } from './forest.ts';
 import type { Ground } from './ground.ts';
@@ -66,9 +66,6 @@ const bagRowsMax = 3000;
 const forestTrees = 40;
 /** Trees for long horizons: such a request may take seconds, and a whole month uses one forest. */
 const forestTreesFar = 100;
-
-/** The columns of a covariate use its values up to this much later. */
-const lookAheadHours = 3;
 
 function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: Int32Array } {
   const { sample, perDay, lagDays } = ground;
