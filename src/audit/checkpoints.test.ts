@@ -146,6 +146,26 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     expect(signed()).toEqual([['events', 10]]);
   });
 
+  test('a break that ended is noticed within 5 s, also when the next checkpoint is due much later [audit §9.7]', async () => {
+    await fillTrail(trail, 3);
+    const clock = { ...time, soon: systemClock.soon };
+    const { checkpointer, breaks } = testSigner(trail, { clock, log, key });
+    checkpointer.open();
+    await expect.poll(signed).toEqual([['events', 3]]);
+    await fillTrail(trail, 1);
+    await trail.tamper(`UPDATE audit_event SET outcome = 'denied' WHERE sequence = 4`);
+    expect(await checkpointer.cover(owner)).toMatchObject({ sequence: 3 });
+    expect(breaks.list()).toMatchObject([{ sequence: 4 }]);
+    await trail.tamper(`UPDATE audit_event SET outcome = 'accepted' WHERE sequence = 4`);
+    time.advance(5000);
+    await expect.poll(() => breaks.list()).toEqual([]);
+    expect(signed()).toEqual([
+      ['events', 3],
+      ['events', 4],
+    ]);
+    await checkpointer.close();
+  });
+
   test('a chain that was truncated after its checkpoint is not signed', async () => {
     await fillTrail(trail, 10);
     await start().close();

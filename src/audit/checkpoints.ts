@@ -57,6 +57,8 @@ export class Checkpointer {
   #since = 0;
   #running: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
+  /** When the next check is due, by the monotonic clock. */
+  #dueMs = 0;
   #closed = false;
 
   constructor(parts: CheckpointerParts) {
@@ -85,6 +87,7 @@ export class Checkpointer {
     // Not awaited: without any checkpoint this reads the whole chain. Witnesses receive the heads again at once, because an older copy of
     // the data dir may have been restored.
     void this.#run(this.#parts.witnesses.any ? Number.POSITIVE_INFINITY : 0);
+    this.#dueMs = clock.monotonicMs() + this.#waitMs();
     this.#wait();
   }
 
@@ -196,13 +199,15 @@ export class Checkpointer {
     return this.#running;
   }
 
-  /** Next check: when new events or the age of the last checkpoint require it. */
+  /** Next check: when new events or the age of the last checkpoint require it; sooner while a chain is broken. */
   #wait(): void {
     const { clock, breaks } = this.#parts;
-    // An acknowledged or repaired break is checked again soon.
-    const waitMs = breaks.list().length > 0 ? Math.min(this.#waitMs(), brokenRetryMs) : this.#waitMs();
-    this.#timer = clock.after(waitMs, () => {
-      void this.#run(waitMs);
+    const untilDueMs = this.#dueMs - clock.monotonicMs();
+    this.#timer = clock.after(Math.min(untilDueMs, brokenRetryMs), () => {
+      const isDue = clock.monotonicMs() >= this.#dueMs;
+      if (isDue) this.#dueMs = clock.monotonicMs() + this.#waitMs();
+      // An acknowledged or repaired break is noticed soon, whoever found it and however long the next checkpoint takes.
+      if (isDue || breaks.list().length > 0) void this.#run(isDue ? this.#waitMs() : 0);
       this.#wait();
     });
   }
