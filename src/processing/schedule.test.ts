@@ -95,7 +95,10 @@ describe('commissioning refuses', () => {
 });
 
 describe('the timer', () => {
-  function running(call: (request: ProcessTaskRequest) => Promise<void>, isOwn: () => boolean = () => true) {
+  function running(
+    call: (request: ProcessTaskRequest) => Promise<void>,
+    { isOwn = () => true, every = 900 }: { readonly isOwn?: () => boolean; readonly every?: number } = {},
+  ) {
     const clock = simulatedClock(nowMs);
     const written: string[] = [];
     const log: Log = {
@@ -103,7 +106,7 @@ describe('the timer', () => {
       warn: (message, fields) => void written.push(`${message} ${JSON.stringify(fields)}`),
     };
     const timer = runSchedule({
-      routes: [scheduled('every_seconds: 900, offset_seconds: 5')],
+      routes: [scheduled(`every_seconds: ${every}, offset_seconds: 5`)],
       clock,
       log,
       isOwn,
@@ -115,7 +118,7 @@ describe('the timer', () => {
         await Promise.resolve();
       }
     };
-    return { advance, lines: () => written, timer };
+    return { advance, jumpWall: clock.jumpWall, lines: () => written, timer };
   }
 
   test('runs each period, until it is cancelled', async () => {
@@ -162,12 +165,31 @@ describe('the timer', () => {
     expect(asked).toEqual(['2026-07-11T12:15:00Z']);
   });
 
+  test('a clock that is set while a route waits moves its next run within a minute', async () => {
+    const asked: string[] = [];
+    const { advance, jumpWall } = running(async ({ as_of }) => void asked.push(as_of), { every: 86_400 });
+    // The machine started with a wrong date; a time server then corrects it, to three minutes before a run.
+    jumpWall(-400 * 86_400_000);
+    await advance(1);
+    jumpWall(400 * 86_400_000 + (11 * 60 + 55) * 60_000);
+    await advance(1);
+    asked.length = 0;
+    await advance(4);
+    expect(asked).toEqual(['2026-07-12T00:00:00Z']);
+  });
+
+  test('a run that fell due while the machine was suspended is made up once', async () => {
+    const asked: string[] = [];
+    const { advance, jumpWall } = running(async ({ as_of }) => void asked.push(as_of), { every: 900 });
+    await advance(1);
+    jumpWall(2 * 3_600_000);
+    await advance(2);
+    expect(asked).toEqual(['2026-07-11T12:00:00Z', '2026-07-11T14:00:00Z']);
+  });
+
   test('does nothing while another process controls', async () => {
     let asked = 0;
-    const { advance } = running(
-      async () => void asked++,
-      () => false,
-    );
+    const { advance } = running(async () => void asked++, { isOwn: () => false });
     await advance(31);
     expect(asked).toBe(0);
   });

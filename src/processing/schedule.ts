@@ -41,8 +41,8 @@ export function scheduledRequest({ task, binding, route }: ScheduledRoute, nowMs
   };
 }
 
-/** If a timer fires earlier than its time by less than this, it is early; by more, the clock was set back. */
-const earlyMsMax = 1000;
+/** The wall clock may be set while a route waits, and no timer counts a suspension: it is read this often. */
+const lookEveryMs = 60_000;
 const half = 0.5;
 const bands = [
   [0.1, 0.9],
@@ -94,7 +94,7 @@ class RouteTimer implements Timer {
   constructor(route: ScheduledRoute, parts: ScheduleParts) {
     this.#route = route;
     this.#parts = parts;
-    this.#wait();
+    this.#waitUntil(nextRunMs(route.route.schedule, parts.clock.wallMs()));
   }
 
   cancel(): void {
@@ -102,22 +102,18 @@ class RouteTimer implements Timer {
     this.#timer?.cancel();
   }
 
-  #wait(): void {
-    const nowMs = this.#parts.clock.wallMs();
-    this.#waitUntil(nextRunMs(this.#route.route.schedule, nowMs), nowMs);
-  }
-
-  #waitUntil(dueMs: number, nowMs: number): void {
-    this.#timer = this.#parts.clock.after(dueMs - nowMs, () => {
+  #waitUntil(dueMs: number): void {
+    const { clock } = this.#parts;
+    this.#timer = clock.after(Math.min(lookEveryMs, dueMs - clock.wallMs()), () => {
       if (this.#ended) return;
-      const firedMs = this.#parts.clock.wallMs();
-      // A timer may fire slightly early; a run would then use the previous label.
-      if (firedMs < dueMs && dueMs - firedMs < earlyMsMax) {
-        this.#waitUntil(dueMs, firedMs);
+      const nowMs = clock.wallMs();
+      const nextMs = nextRunMs(this.#route.route.schedule, nowMs);
+      if (nowMs < dueMs) {
+        this.#waitUntil(Math.min(dueMs, nextMs));
         return;
       }
       void this.run();
-      this.#wait();
+      this.#waitUntil(nextMs);
     });
   }
 
