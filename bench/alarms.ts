@@ -56,6 +56,7 @@ const keeper = new AlarmKeeper({
   controls: () => true,
   shared: false,
   clock: systemClock,
+  retention: { nowMs: systemClock.wallMs },
   log: silentLog,
   // Checked by hand below.
   limits: { ...alarmLimits, interval_ms: 60_000 },

@@ -17,6 +17,7 @@ import { startRecording } from '../src/historian/recording.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { createPointMemory } from '../src/points/shared-memory.ts';
 import { quality } from '../src/site/quality.ts';
+import { retentionCell } from '../src/storage/retention-clock.ts';
 import { limitMissed, sizes } from './fixture/sizes.ts';
 
 const minuteMs = 60_000;
@@ -199,6 +200,7 @@ async function recording(historian: Historian): Promise<void> {
     memory,
     recordIntervalMs: 1000,
     retentionDays: 400,
+    retention: retentionCell(0),
     limits: historyLimits,
   };
   const recorder = startRecording({

@@ -53,6 +53,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       controls: () => controls,
       shared: false,
       clock,
+      retention: { nowMs: clock.wallMs },
       log: silentLog,
       limits: alarmLimits,
       ...more,

@@ -9,6 +9,7 @@ import { createTurn } from '../base/in-turn.ts';
 import type { Log } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
 import { dayMs } from '../base/timestamp.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import {
   type AlarmActor,
   type AlarmFacts,
@@ -35,6 +36,7 @@ export interface AlarmKeeperParts {
   /** Other processes of the site store changes too. */
   readonly shared: boolean;
   readonly clock: Clock;
+  readonly retention: RetentionTime;
   readonly log: Log;
   readonly limits: AlarmLimits;
 }
@@ -323,8 +325,8 @@ export class AlarmKeeper {
 
   async #prune(nowMs: number): Promise<void> {
     if (this.#prunedMs !== undefined && nowMs - this.#prunedMs < pruneIntervalMs) return;
-    const { store, clock, limits } = this.#parts;
-    await store.prune(clock.wallMs() - limits.history_days * dayMs, limits.history_rows_max);
+    const { store, retention, limits } = this.#parts;
+    await store.prune(retention.nowMs() - limits.history_days * dayMs, limits.history_rows_max);
     this.#prunedMs = nowMs;
   }
 }

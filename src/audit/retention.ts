@@ -10,6 +10,7 @@ import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
 import type { Database } from '../storage/database.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import { type Checkpointer, ownerOf } from './checkpoints.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AuditKey, signStatement } from './statement.ts';
@@ -37,6 +38,7 @@ export function createRetention(parts: {
     AuditLimits,
     'retention_days' | 'retention_interval_ms' | 'retention_batch' | 'access_events_max'
   >;
+  readonly retention: RetentionTime;
   readonly key: AuditKey;
   readonly checkpointer: Pick<Checkpointer, 'cover'>;
 }): Retention {
@@ -53,6 +55,7 @@ class ChainRetention implements Retention {
   readonly #bounded;
   #since = 0;
   #timer: Timer | undefined;
+  readonly #retention: RetentionTime;
   #closed = false;
   #running: Promise<number> = Promise.resolve(0);
 
@@ -64,14 +67,16 @@ class ChainRetention implements Retention {
       AuditLimits,
       'retention_days' | 'retention_interval_ms' | 'retention_batch' | 'access_events_max'
     >;
+    readonly retention: RetentionTime;
     readonly key: AuditKey;
     readonly checkpointer: Pick<Checkpointer, 'cover'>;
   }) {
-    const { database, clock, log, limits, key, checkpointer } = parts;
+    const { database, clock, log, limits, retention, key, checkpointer } = parts;
     this.#database = database;
     this.#clock = clock;
     this.#log = log;
     this.#limits = limits;
+    this.#retention = retention;
     this.#key = key;
     this.#checkpointer = checkpointer;
     this.#bounded = this.#limits.access_events_max > 0;
@@ -119,7 +124,7 @@ class ChainRetention implements Retention {
   async #tooOld(chain: AuditChainRow): Promise<number> {
     return this.#limits.retention_days === 0
       ? 0
-      : lastTooOld(this.#database, chain, new Date(this.#clock.wallMs() - this.#limits.retention_days * dayMs));
+      : lastTooOld(this.#database, chain, new Date(this.#retention.nowMs() - this.#limits.retention_days * dayMs));
   }
 
   /** A whole batch at a time, so that not every search creates a mark. */

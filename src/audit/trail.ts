@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readIfThere, readOrMake } from '../base/own-file.ts';
 import type { Database } from '../storage/database.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import { type Break, Breaks } from './breaks.ts';
 import { Checkpointer } from './checkpoints.ts';
 import type { AuditScope } from './event.ts';
@@ -72,6 +73,8 @@ export async function openAuditTrail(parts: {
   readonly log: Log;
   readonly limits: AuditLimits;
   readonly scope: AuditScope;
+  /** By which retention removes old events. */
+  readonly retention: RetentionTime;
   readonly key: AuditKey;
   /** The prefix of its logs' names. */
   readonly origin: string;

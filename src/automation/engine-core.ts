@@ -22,6 +22,7 @@ import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot } from '../site/snapshot.ts';
 import type { DatabasePlace } from '../storage/database.ts';
+import type { RetentionCell } from '../storage/retention-clock.ts';
 import { AuthorityKeeper } from './authority-keeper.ts';
 import { createEngine } from './engine.ts';
 import {
@@ -53,6 +54,7 @@ export interface EngineSetup {
   /** The runtime database. */
   readonly database: DatabasePlace;
   readonly dataFolder: string;
+  readonly retention: RetentionCell;
   readonly limits: AutomationLimits;
 }
 
@@ -77,8 +79,8 @@ export function recordsApart(logLevel: LogLevel): RecordsOf {
     if (typeof setup.database !== 'string') return recordsHere(setup, database, clock, log);
     const isStored = await holdsRuns(database);
     await database.close();
-    const { dataFolder, limits } = setup;
-    const data = { database: setup.database, dataFolder, limits, logLevel };
+    const { dataFolder, retention, limits } = setup;
+    const data = { database: setup.database, dataFolder, retention, limits, logLevel };
     return openRecordThread(data, isStored, clock, log);
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { retentionCell } from '../storage/retention-clock.ts';
 import { automationLimits } from './limits.ts';
 import { type OpenRecordWriter, openRecordThread } from './open-record-writer.ts';
 import { createRunReader } from './store/run-store.ts';
@@ -25,7 +26,8 @@ describe('the record thread', () => {
     rmSync(dataFolder, { recursive: true, force: true });
   });
   const open = (isStored: boolean): OpenRecordWriter => {
-    const data = { database: file, dataFolder, limits: automationLimits, logLevel: 'silent' as const };
+    const retention = retentionCell(0);
+    const data = { database: file, dataFolder, retention, limits: automationLimits, logLevel: 'silent' as const };
     writer = openRecordThread(data, isStored, systemClock, silentLog);
     return writer;
   };

@@ -10,6 +10,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { DatabasePlace } from '../storage/database.ts';
+import { type RetentionCell, retentionOf } from '../storage/retention-clock.ts';
 import { journalFiles, journalFolder, noJournal, openJournal } from '../storage/row-journal.ts';
 import type { AutomationLimits } from './limits.ts';
 import { isRunRow } from './record-spool.ts';
@@ -27,6 +28,7 @@ export interface OpenRecordWriter extends RecordWriter, AuthorityStore {
 
 export interface WriterSetup {
   readonly dataFolder: string;
+  readonly retention: RetentionCell;
   readonly limits: AutomationLimits;
 }
 
@@ -47,7 +49,17 @@ export function openRecordWriter(
   const folder = journalFolder(setup.dataFolder, 'runs');
   const journal = waits ? openJournal({ folder, isRow: isRunRow, sync: database.sync }) : noJournal;
   const blockMs = waits ? setup.limits.history_block_ms : 0;
-  const writer = createRecordWriter({ store, ruleLog, journal, blockMs, limits: setup.limits, clock, log, ...told });
+  const writer = createRecordWriter({
+    store,
+    ruleLog,
+    journal,
+    blockMs,
+    limits: setup.limits,
+    retention: retentionOf(setup.retention),
+    clock,
+    log,
+    ...told,
+  });
   return {
     take: (batch) => writer.take(batch),
     counts: () => writer.counts(),

@@ -7,6 +7,7 @@
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import type { RowJournal } from '../storage/row-journal.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
@@ -57,6 +58,7 @@ export interface RecordWriterParts {
   /** How long a run waits for more runs of its rule, in milliseconds: `history_block_ms`, or 0 with a server. */
   readonly blockMs: number;
   readonly limits: AutomationLimits;
+  readonly retention: RetentionTime;
   readonly clock: Clock;
   readonly log: Log;
   /** Called after each change of the counts. */
@@ -294,11 +296,11 @@ class StoringWriter implements RecordWriter {
 
   /** Deletes rows older than `history_days`, one chunk per turn, until none is left. */
   async #pruneOld(): Promise<void> {
-    const { store, limits, clock, log } = this.#parts;
+    const { store, limits, retention, log } = this.#parts;
     let full = false;
     try {
-      const before = clock.wallMs() - limits.history_days * dayMs;
-      const owned = clock.wallMs() - limits.ownership_days * dayMs;
+      const before = retention.nowMs() - limits.history_days * dayMs;
+      const owned = retention.nowMs() - limits.ownership_days * dayMs;
       const rows = limits.record_chunk_rows;
       const removed = [await store.pruneBefore(before, rows), await store.pruneSegments(owned, rows)];
       full = removed.some((count) => count >= rows);

@@ -65,7 +65,8 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const states = new Map<number, string>();
   /** Rules without any state. */
   const memoryless = new Set<number>();
-  const parts = { limits: { ...automationLimits, ...limits }, clock, log: silentLog };
+  const retention = { nowMs: clock.wallMs };
+  const parts = { limits: { ...automationLimits, ...limits }, retention, clock, log: silentLog };
   const writer = createRecordWriter({ ...parts, store, ruleLog, journal: noJournal, blockMs: 0 });
   const complaints: string[] = [];
   const recorder = createRunRecorder({
@@ -304,7 +305,8 @@ describe('[rules §7.5] recorder', () => {
     };
     const ruleLog = { append: () => undefined, dropped: () => 0, flush: settle, close: settle };
     const journal = { ...noJournal, append: () => true, stored: (upTo: number) => void removed.push(upTo) };
-    const parts = { store, ruleLog, journal, blockMs: 0, limits: automationLimits, clock, log: silentLog };
+    const retention = { nowMs: clock.wallMs };
+    const parts = { store, ruleLog, journal, blockMs: 0, limits: automationLimits, retention, clock, log: silentLog };
     const writer = createRecordWriter(parts);
     const row = { execution_id: 'run-1', rule_id: 1, unchanged: false, record: '1' };
     await writer.take({ rows: [row], states: [], gone: [], claims: [], segments: [] });

@@ -17,6 +17,7 @@ import { mqttCredentials } from '../devices/materials.ts';
 import type { TableSample } from '../points/sample.ts';
 import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 
 export interface AlarmSetup {
@@ -24,6 +25,7 @@ export interface AlarmSetup {
   readonly limits: ServiceLimits;
   readonly site: ReadSite;
   readonly database: Database;
+  readonly retention: RetentionTime;
   readonly role: EngineRole;
   readonly rules: RuleStore;
   readonly sample: () => Promise<TableSample | null>;
@@ -57,6 +59,7 @@ export function serviceAlarms(setup: AlarmSetup) {
   });
   const keeper = new AlarmKeeper({
     ...common,
+    retention: setup.retention,
     sources: madeOfSite(site, alarmSources),
     view: () => viewer.view(),
     shared: config.databaseUrl !== null,

@@ -206,3 +206,13 @@ function readOptional(path: string): string | null {
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 }
+
+/** An error before a part runs is for the operator: a damaged file, a format of a newer program. */
+export function orStartError<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (isForOperator(error)) throw error;
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}

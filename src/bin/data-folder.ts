@@ -1,8 +1,11 @@
 /** Prepares and locks the data directory of a service [platform §1.1]. */
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { isHalfRestored } from '../databases/backup.ts';
 import { isInDatabase, markInDatabase, rulesInFiles, takeBack } from '../databases/data-files.ts';
+import { RetentionClock } from '../storage/retention-clock.ts';
 import { codeOf, type ServiceConfig, StartError } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import type { Opened } from './opened.ts';
@@ -33,6 +36,13 @@ function refuseLeftRules(dataDir: string): void {
     throw new StartError(
       `the data dir ${dataDir} has ${rules} ${rules === 1 ? 'rule' : 'rules'} in its files: move the site with setpoint migrate, unset SVC_DATABASE_URL, or remove site.sqlite from the data dir to start without them`,
     );
+}
+
+/** Continues from the last run of this data dir. */
+export function openRetention({ dataDir }: ServiceConfig, log: Log, opened: Opened): RetentionClock {
+  const retention = new RetentionClock(join(dataDir, 'retention-time'), systemClock, log);
+  opened.add(async () => retention.close());
+  return retention;
 }
 
 /** Called once the database is open: from then on the files of this data dir are not used for the site. */

@@ -16,6 +16,7 @@ import { type RecordingParts, startRecording } from '../historian/recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
+import type { RetentionCell } from '../storage/retention-clock.ts';
 import { journalFolder } from '../storage/row-journal.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { historyDatabase } from './databases.ts';
@@ -34,6 +35,7 @@ export function startHistory(
   site: ReadSite,
   memory: PointMemory,
   limits: ServiceLimits,
+  retention: RetentionCell,
   mainLog: Log,
 ): ServiceHistory {
   const place = historyDatabase(config, limits.storage);
@@ -47,6 +49,7 @@ export function startHistory(
       memory,
       recordIntervalMs: history.recordIntervalMs,
       retentionDays: history.retentionDays,
+      retention,
       limits: limits.history,
     };
   };

@@ -26,6 +26,7 @@ import { embeddedHistory } from '../processing/source/embedded-history.ts';
 import { LiveTails } from '../processing/source/live-state.ts';
 import { upstreamHistory } from '../processing/source/upstream-history.ts';
 import type { Site } from '../site/site.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import { type Environment, type ServiceConfig, StartError } from './config.ts';
 import type { ServiceHistory } from './history.ts';
 import type { CallOf } from './http.ts';
@@ -36,6 +37,7 @@ export type ReadConfiguration = Extract<ReturnType<typeof readConfiguration>, { 
 export interface ProcessingSetup {
   /** Where results are kept. */
   readonly database: ForecastDatabase;
+  readonly retention: RetentionTime;
   readonly config: ServiceConfig;
   readonly configuration: ReadConfiguration;
   readonly site: Site;
@@ -105,7 +107,7 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
     clock: systemClock,
   });
   const capabilities = processingCapabilities({
-    keep: resultKeeper({ store, limits: setup.limits, clock: systemClock, log }),
+    keep: resultKeeper({ store, limits: setup.limits, clock: systemClock, retention: setup.retention, log }),
     routes: found.routes,
     processors,
     processor: (id) => processorOf(processors, id),

@@ -2,7 +2,6 @@
  * The service put together (ARCHITECTURE.md, "Threads"): site, device layer, engine, store, audit, HTTP. Used by `serve` and
  * `start`; nothing here decides anything.
  */
-
 import { breakText } from '../audit/breaks.ts';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
@@ -12,7 +11,7 @@ import { witnessPolicy } from '../audit/witness/settings.ts';
 import { auditIsWritable } from '../audit/writable.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
-import { createLiveStream, type Feed, type LiveStream } from '../automation/live-stream.ts';
+import type { Feed, LiveStream } from '../automation/live-stream.ts';
 import { overlaid, parametersInForce } from '../automation/parameters-in-force.ts';
 import { createParameterStore } from '../automation/store/parameter-store.ts';
 import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
@@ -44,16 +43,17 @@ import { channelsMaximum, pointsMaximum, type Site } from '../site/site.ts';
 import { type SiteInForce, siteInForce } from '../site/site-in-force.ts';
 import { siteWarnings } from '../site/site-warnings.ts';
 import type { Database } from '../storage/database.ts';
+import type { RetentionClock, RetentionTime } from '../storage/retention-clock.ts';
 import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
 import {
-  isForOperator,
+  orStartError,
   readLimits,
   readSiteFile,
   type ServiceConfig,
   type ServiceLimits,
   StartError,
 } from './config.ts';
-import { claimDataFolder, rememberDatabase } from './data-folder.ts';
+import { claimDataFolder, openRetention, rememberDatabase } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
@@ -73,6 +73,7 @@ import { startPublishing } from './publishing.ts';
 import { serviceSignIn } from './sign-in.ts';
 import { readSiteNow } from './site-file.ts';
 import { siteReload } from './site-reload.ts';
+import { siteStream } from './site-stream.ts';
 
 export interface RunningService {
   readonly host: string;
@@ -120,17 +121,17 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const started = readSiteFile(config.configDir, config.replaySpeed);
   const site = siteInForce(started);
   orStartError(() => claimDataFolder(config, log, opened));
+  const retention = openRetention(config, log, opened);
   const identity = orStartError(() => identityOf(config, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('copied a database of an older format before migrating it', { copy });
   const { database, runtime } = await openDatabases(config, limits, log, opened);
   const configuration = orStartError(() => readProcessing(config, started));
-  const trailParts = { config, limits, site: started, log, opened, database, identity, configuration };
-  const { trail, key } = await openTrail(trailParts);
+  const shared = { config, limits, site, log, opened, database, runtime, retention, identity };
+  const { trail, key } = await openTrail({ ...shared, site: started, configuration });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
   const signIn = serviceSignIn({ ...identity, database, audit, limits: limits.http, log });
-  const shared = { config, limits, site, log, opened, database, runtime, identity };
   const controlled = await startSite({ ...shared, audit, trail, authenticator: signIn.identity });
   const { store, parameters, role, history, alarms } = controlled;
   const processing = await startForecasts({ ...shared, ...controlled, site: started, configuration });
@@ -231,12 +232,13 @@ interface TrailParts {
   readonly log: Log;
   readonly opened: Opened;
   readonly database: Database;
+  readonly retention: RetentionTime;
   readonly identity: SiteIdentity;
   readonly configuration: ReturnType<typeof readProcessing>;
 }
 
 async function openTrail(parts: TrailParts) {
-  const { config, limits, site, log, opened, database, identity, configuration } = parts;
+  const { config, limits, site, log, opened, database, retention, identity, configuration } = parts;
   const key = orStartError(() => auditKey(config.dataDir));
   const waits = {
     engineCallMs: limits.automation.engine_call_timeout_ms,
@@ -248,6 +250,7 @@ async function openTrail(parts: TrailParts) {
     clock: systemClock,
     limits: limits.audit,
     scope: identity.scope,
+    retention,
     key,
     origin: limits.auditNames.origin ?? `setpoint/${site.id}`,
     ...(await witnessPolicy(limits.auditNames)),
@@ -267,6 +270,7 @@ interface SiteParts {
   readonly opened: Opened;
   readonly database: Database;
   readonly runtime: RuntimeDatabase;
+  readonly retention: RetentionClock;
   readonly identity: SiteIdentity;
   readonly audit: AuditLog;
   readonly trail: AuditTrail;
@@ -277,7 +281,8 @@ type Controlled = Awaited<ReturnType<typeof startSite>>;
 
 /** Control of the site, and recording. */
 async function startSite(parts: SiteParts) {
-  const { config, limits, site, log, opened, database, runtime, identity, audit, trail, authenticator } = parts;
+  const { config, limits, site, log, opened, database, runtime, retention, audit, trail, authenticator } = parts;
+  const { scope } = parts.identity;
   const { points, channels, parameters: inFile } = site.current();
   for (const warning of siteWarnings(site.current())) log.warn(warning);
   // Room for all that a changed site file may add.
@@ -303,6 +308,7 @@ async function startSite(parts: SiteParts) {
     limits,
     store,
     runs: createRunStore(runtime),
+    retention: retention.cell,
     parameters,
     readParameters: async () => (await readSiteNow(config)).parameters,
     log,
@@ -310,8 +316,8 @@ async function startSite(parts: SiteParts) {
     // Bound when it is followed: alarms need what controls the site, and that needs the stream.
     alarmFeed: { follow: (channels, push) => alarms.feed.follow(channels, push) } satisfies Feed,
   };
-  const { role, stream } = startEngine(engineParts, authenticator, identity.scope, opened);
-  const history = startHistory(config, site.current, memory, limits, log);
+  const { role, stream } = startEngine(engineParts, authenticator, scope, opened);
+  const history = startHistory(config, site.current, memory, limits, retention.cell, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
   const alarms: ServiceAlarms = orStartError(() =>
@@ -320,11 +326,12 @@ async function startSite(parts: SiteParts) {
       limits,
       site: site.current,
       database,
+      retention,
       role,
       rules: store,
       sample,
       auditBroken: () => trail.breaks().map(breakText)[0] ?? null,
-      auditWritable: () => auditIsWritable(database, identity.scope, systemClock),
+      auditWritable: () => auditIsWritable(database, scope, systemClock),
       log,
     }),
   );
@@ -391,37 +398,18 @@ function startEngine(
   opened: Opened,
 ): { role: EngineRole; stream: LiveStream } {
   const { config, limits, log, site, sample } = parts;
-  const stream = createLiveStream({
-    clock: systemClock,
-    log,
+  const stream = siteStream({
+    authenticator,
+    scope,
     limits: limits.automation,
-    authenticate: (token) => streamSubject(authenticator.authenticateToken(token), scope),
-    authenticateSession: (cookie) => streamSubject(authenticator.authenticateSession(cookie), scope),
+    log,
     watch: (ruleIds) => role.engine.watch(ruleIds),
-    feeds: {
-      point: createPointFeed({
-        site,
-        sample,
-        clock: systemClock,
-        log,
-      }),
-      alarm: parts.alarmFeed,
-    },
+    feeds: { point: createPointFeed({ site, sample, clock: systemClock, log }), alarm: parts.alarmFeed },
   });
   const runtime = runtimeDatabase(config, limits.storage);
   const role = orStartError(() => engineRole({ ...parts, stream, runtime }));
   opened.add(() => role.stop());
   return { role, stream };
-}
-
-/** An error before a part runs is for the operator: a damaged file, a format of a newer program. */
-function orStartError<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (isForOperator(error)) throw error;
-    throw new StartError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 interface SiteIdentity {
@@ -434,16 +422,4 @@ function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
   const settings = identityConfig(config.env);
   for (const warning of settings.warnings) log.warn(warning);
   return { settings, scope: settings.scope ?? localScope(config.dataDir), key: signingKey(config.dataDir) };
-}
-
-/** The same rules as for the routes: a read permission, and the site's own tenant and project. */
-async function streamSubject(authenticated: ReturnType<Identity['authenticateToken']>, scope: AuditScope) {
-  const known = await authenticated;
-  if (known === null) return null;
-  const { subject, expiresMs } = known;
-  const own = subject.tenantId === scope.tenantId && subject.projectId === scope.projectId;
-  return {
-    mayRead: own && subject.permissions.has('automation.read'),
-    expiresAtMs: Number.isFinite(expiresMs) ? expiresMs : null,
-  };
 }

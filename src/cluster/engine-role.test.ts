@@ -17,6 +17,7 @@ import { createPointMemory } from '../points/shared-memory.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import { readSite, type Site } from '../site/site.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
+import { retentionCell } from '../storage/retention-clock.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { type Gate, startGate } from '../testing/gate.ts';
 import { type EngineRole, engineRole } from './engine-role.ts';
@@ -77,6 +78,7 @@ const start = (
     onGrantsEnded: () => undefined,
     stream: { publish: () => undefined, renew },
     runtime: place,
+    retention: retentionCell(0),
     runs: createRunStore(runtime),
     recording: () => ({ begin: (epoch) => void recorded.push(epoch), end: async () => undefined }),
     parameters,

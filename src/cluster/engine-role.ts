@@ -29,6 +29,7 @@ import type { Site } from '../site/site.ts';
 import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
+import type { RetentionCell } from '../storage/retention-clock.ts';
 import { pollRules, storeSpool } from './engine-chores.ts';
 import { createEngineSeat } from './engine-seat.ts';
 import { holdLease } from './lease.ts';
@@ -56,6 +57,7 @@ export interface EngineRoleParts {
   readonly onGrantsEnded: EngineClientParts['onGrantsEnded'];
   /** Of the rules' history and state. */
   readonly runtime: DatabasePlace;
+  readonly retention: RetentionCell;
   readonly runs: Pick<RunStore, 'restore'>;
   /** Of measurements, while this process controls a site that is shared. */
   readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
@@ -117,7 +119,7 @@ function createClient(
   onStart: () => void,
 ): ContendingEngine {
   const { config, site, memory, limits } = parts;
-  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation };
+  const setup = { memory, database, dataFolder: config.dataDir, retention: parts.retention, limits: limits.automation };
   return createEngineClient({
     start: (parameters) => startEngineWorker({ ...setup, site: { ...site(), parameters } }, config.logLevel),
     rules: parts.store,

@@ -12,6 +12,7 @@ import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory, setLease } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
+import { retentionCell } from '../storage/retention-clock.ts';
 import { exportedRows, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { shareRecording } from './shared-recording.ts';
@@ -47,6 +48,7 @@ function rig(more: Partial<typeof testHistoryLimits> = {}, historian?: Pick<Hist
     commanded: [],
     recordIntervalMs: 1000,
     retentionDays: 1,
+    retention: retentionCell(0),
     limits: { ...testHistoryLimits, ...more },
   };
   const state = { place };

@@ -5,6 +5,7 @@ import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';
+import { retentionCell } from '../storage/retention-clock.ts';
 import { noJournal } from '../storage/row-journal.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn, testHistoryLimits } from '../testing/histories.ts';
@@ -58,6 +59,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: Setting
       commanded: [{ index: 0, instance: 2, id: 9 }],
       recordIntervalMs: settings.recordIntervalMs ?? 1000,
       retentionDays: 1,
+      retention: retentionCell(clock.wallMs()),
       limits: { ...testHistoryLimits, ...limits },
     },
     {

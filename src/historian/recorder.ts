@@ -3,13 +3,13 @@
  * rows into a bounded queue (`row-queue.ts`), has them stored in batches and deletes rows beyond the retention. A
  * failing disk is logged once, counted, and retried: it stops neither acquisition nor rules.
  */
-import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
+import { type Timer, withTimeout } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
-import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
 import { createLiveTableReader, createRuns } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import { createSnapshot } from '../site/snapshot.ts';
+import { type RetentionCell, retentionOf } from '../storage/retention-clock.ts';
 import { type CommandedPoint, CommandObserver } from './commands.ts';
 import type { AppendReport, Historian, HistoryRow, SeriesId } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
@@ -27,6 +27,7 @@ export interface RecorderSetup {
   readonly memory: PointMemory;
   readonly recordIntervalMs: number;
   readonly retentionDays: number;
+  readonly retention: RetentionCell;
   readonly limits: HistoryLimits;
 }
 
@@ -82,9 +83,9 @@ export interface HistoryRecorder {
 
 export function startRecorder(setup: RecorderSetup, parts: RecorderParts): HistoryRecorder {
   const { limits } = setup;
-  const { historian, clock, log } = parts;
+  const { historian, clock } = parts;
   const queue = new RowQueue({ ...parts, limits });
-  const pruning = startPruning(setup, historian, clock, log);
+  const pruning = startPruning(setup, parts);
   const looking = startLooking(setup, parts, (rows) => queue.add(rows));
   let flushTimer: Timer | undefined;
   let stopped = false;
@@ -184,15 +185,16 @@ function startLooking(
   };
 }
 
-function startPruning(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log) {
+function startPruning(setup: RecorderSetup, { historian, clock, log }: RecorderParts) {
   const { limits } = setup;
+  const retention = retentionOf(setup.retention);
   let pruned = 0;
   let stopped = false;
   let timer: Timer | undefined;
   const prune = async (): Promise<void> => {
     let removed = 0;
     try {
-      removed = await historian.prune(clock.wallMs() - setup.retentionDays * dayMs, limits.prune_rows);
+      removed = await historian.prune(retention.nowMs() - setup.retentionDays * dayMs, limits.prune_rows);
     } catch (error) {
       log.warn('cannot remove old history', reasonOf(error));
     }

@@ -9,6 +9,7 @@ import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';
 import { spoolLimits } from '../storage/limits.ts';
+import { retentionCell } from '../storage/retention-clock.ts';
 import { storageLimits } from '../storage/server-limits.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn, type TestHistory } from '../testing/histories.ts';
@@ -36,6 +37,7 @@ function rig({ place, historian }: TestHistory, inProcess: boolean, more: Partia
     commanded: [],
     recordIntervalMs: 1000,
     retentionDays: 1,
+    retention: retentionCell(0),
     limits,
   };
   const said: string[] = [];
@@ -171,6 +173,7 @@ async function outage(spoolFolder: string) {
     memory,
     recordIntervalMs: 60_000,
     retentionDays: 1,
+    retention: retentionCell(0),
     limits,
   };
   const said: [string, unknown][] = [];

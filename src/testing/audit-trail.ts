@@ -19,6 +19,7 @@ import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { openDatabase } from '../databases/site-database.ts';
 import type { Database, DatabasePlace } from '../storage/database.ts';
+import type { RetentionTime } from '../storage/retention-clock.ts';
 import { type DatabaseEngine, runOn, testPlaces } from './engines.ts';
 
 export const testScope = { tenantId: 'tenant-1', projectId: 'project-1' };
@@ -42,6 +43,8 @@ export interface TestTrail {
   readonly place: DatabasePlace;
   readonly database: Database;
   readonly clock: Clock & { setWall(ms: number): void };
+  /** As the clock. */
+  readonly retention: RetentionTime;
   /** Plain SQL past the query layer; triggers apply. */
   run(statements: string): Promise<void>;
   /** The same, after dropping the triggers. */
@@ -65,6 +68,7 @@ export async function testTrail(engine: DatabaseEngine): Promise<TestTrail> {
     place,
     database,
     clock,
+    retention: { nowMs: clock.wallMs },
     run: (statements) => runAt(place, statements),
     tamper: (statements) => tamperAt(place, statements),
     rows: (query) => rowsAt(place, query),

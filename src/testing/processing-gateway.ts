@@ -103,7 +103,7 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
     clock,
     log: silentLog,
     limits: processingLimits,
-    keep: resultKeeper({ store, limits: processingLimits, clock, log: silentLog }),
+    keep: resultKeeper({ store, limits: processingLimits, clock, retention: { nowMs: clock.wallMs }, log: silentLog }),
     slots: routeSlots(),
     sources: { covariates: covariateFiles, history },
     live: () => changes.live?.(clock) ?? noLiveState,

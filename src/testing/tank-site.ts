@@ -5,6 +5,7 @@ import type { EngineSetup } from '../automation/engine-core.ts';
 import { automationLimits } from '../automation/limits.ts';
 import type { RuleAct } from '../automation/store/revision-store.ts';
 import { readSite } from '../site/site.ts';
+import { retentionCell } from '../storage/retention-clock.ts';
 
 /** Positions: level 0, pump 1, trend 2, valve 3. */
 export const tankSite = readSite(
@@ -68,7 +69,7 @@ export function engineRule(id: number, more: Partial<EngineRule> = {}): EngineRu
 export function tankSetup(
   parts: Pick<EngineSetup, 'memory' | 'database' | 'dataFolder'> & Partial<EngineSetup>,
 ): EngineSetup {
-  return { site: tankSite, limits: automationLimits, ...parts };
+  return { site: tankSite, limits: automationLimits, retention: retentionCell(0), ...parts };
 }
 
 /** A change that somebody made in a test. */

@@ -205,7 +205,8 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       },
     },
   ];
-  test.each([1440, 390])('%d pixels wide, light and then dark', async (width) => {
+  // Each opens all pages: 45 s on two idle cores.
+  test.each([1440, 390])('%d pixels wide, light and then dark', { timeout: 300_000 }, async (width) => {
     const { page, context, complaints } = await visit(browser, service, { width });
     const faults: string[] = [];
     const look = async (picture: string): Promise<void> => {

@@ -9,6 +9,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { beginGeneration, createPointMemory } from '../../src/points/shared-memory.ts';
 import type { ExecutionRecord } from '../../src/rules/record.ts';
 import { readSite } from '../../src/site/site.ts';
+import { retentionCell } from '../../src/storage/retention-clock.ts';
 import { engines, testPlaces } from '../../src/testing/engines.ts';
 import { virtualSite, waitFor } from './running-service.ts';
 
@@ -49,6 +50,7 @@ test.each(engines)(
             memory,
             database: places.runtime,
             dataFolder: places.folder,
+            retention: retentionCell(0),
             limits: automationLimits,
           },
           'silent',

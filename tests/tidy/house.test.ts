@@ -35,6 +35,11 @@ describe('the house', () => {
     expect(places(product, new RegExp(`^(?!\\s*(\\*|//)).*${pattern.source}`), inside)).toEqual([]);
   });
 
+  test('what is too old to keep is decided by the retention clock [platform §1.4]', () => {
+    expect(places(product, / - .*(_days|\bretentionDays)\b/)).toHaveLength(6);
+    expect(places(product, /retention\.nowMs\(\) - .*(_days|\bretentionDays)\b/)).toHaveLength(6);
+  });
+
   test('environment, signals and exit belong to src/bin; errors that nobody caught have one door', () => {
     const inside = (path: string): boolean => !path.startsWith('src/bin/') && path !== 'src/base/isolation.ts';
     expect(places(product, /\bprocess\.(env|exit|on|once|kill)\b/, inside)).toEqual([]);

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import type { Log } from '../../base/log.ts';
 import { dayMs } from '../../base/timestamp.ts';
+import type { RetentionTime } from '../../storage/retention-clock.ts';
 import type { ProcessCall } from '../call.ts';
 import type { Processed } from '../derived/ask-processor.ts';
 import type { ProcessingLimits } from '../limits.ts';
@@ -15,6 +16,7 @@ export interface KeepParts {
   readonly store: Pick<ResultStore, 'keep'>;
   readonly limits: ProcessingLimits;
   readonly clock: Clock;
+  readonly retention: RetentionTime;
   readonly log: Log;
 }
 
@@ -26,7 +28,7 @@ export type KeepResult = (
   processed: Processed,
 ) => Promise<boolean | null>;
 
-export function resultKeeper({ store, limits, clock, log }: KeepParts): KeepResult {
+export function resultKeeper({ store, limits, clock, retention, log }: KeepParts): KeepResult {
   return async (call, frame, inputDigest, processed) => {
     const { route } = call;
     if (!route.route.keep_results) return null;
@@ -34,7 +36,7 @@ export function resultKeeper({ store, limits, clock, log }: KeepParts): KeepResu
     const result = newResultOf(call, frame, inputDigest, processed, keptMs);
     if (result === null) return null;
     try {
-      await store.keep(result, keptMs - limits.kept_days * dayMs);
+      await store.keep(result, retention.nowMs() - limits.kept_days * dayMs);
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -36,6 +36,7 @@ import { createPointMemory, type PointMemory } from '../../points/shared-memory.
 import { flowLimits } from '../../rules/limits.ts';
 import type { ExecutionRecord } from '../../rules/record.ts';
 import { createSnapshot, type Snapshot } from '../../site/snapshot.ts';
+import { retentionCell } from '../../storage/retention-clock.ts';
 import { openJournal, type RowJournal } from '../../storage/row-journal.ts';
 import type { Plant } from './plant.ts';
 import type { Random } from './random.ts';
@@ -142,6 +143,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         memory,
         database: places.runtime,
         dataFolder: folder,
+        retention: retentionCell(0),
         limits: automationLimits,
       };
       const core = startEngineCore(pair.far, setup, clock, log, (_, opened, ownClock, ownLog) => {
@@ -156,6 +158,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
           ),
           blockMs: automationLimits.history_block_ms,
           limits: automationLimits,
+          retention: { nowMs: ownClock.wallMs },
           clock: ownClock,
           log: ownLog,
         };
