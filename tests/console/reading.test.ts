@@ -63,6 +63,26 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await context.close();
   });
 
+  test('a node is brought into view that a link or a problem leads to', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}?node=%22stop_charging%22`);
+    const value = page.getByTestId('inspector').getByLabel('Value').nth(1);
+    await value.waitFor();
+    await expect.poll(() => isInView(page, 'stop_charging')).toBe(true);
+    expect(await isInView(page, 'start')).toBe(false);
+
+    await value.fill('net_load +');
+    await page.getByRole('button', { name: 'Show the flow from its start' }).click();
+    await expect.poll(() => isInView(page, 'start')).toBe(true);
+    expect(await isInView(page, 'stop_charging')).toBe(false);
+    await page.locator('[data-node="start"]').click();
+    const problem = page.getByTestId('problems').getByRole('listitem').getByRole('button').first();
+    await problem.click();
+    await expect.poll(() => isInView(page, 'stop_charging')).toBe(true);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('nodes are arranged downwards where that shows more of the flow, and the other way where it does not', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, id);

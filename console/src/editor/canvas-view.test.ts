@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Box, boundsOf, fromStart, openingView, readableZoom, wireDirection } from './canvas-view.ts';
+import { type Box, boundsOf, fromStart, movedView, openingView, readableZoom, wireDirection } from './canvas-view.ts';
 import { newDocument } from './flow-document.ts';
 
 const box = fc.record({
@@ -33,6 +33,29 @@ describe('the opening view', () => {
       }),
     );
   });
+});
+
+test('the view moves to a node that is out of it, and stays while a part of the node is seen', () => {
+  const view = fc.record({
+    x: fc.integer({ min: -3000, max: 3000 }),
+    y: fc.integer({ min: -3000, max: 3000 }),
+    zoom: fc.double({ min: 0.3, max: 2, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(box, pane, view, (each, size, from) => {
+      const to = movedView(each, size, from);
+      const [x, y] = [each.x * from.zoom + from.x, each.y * from.zoom + from.y];
+      const [right, bottom] = [x + each.width * from.zoom, y + each.height * from.zoom];
+      if (to === null) {
+        expect(Math.min(right, bottom, size.width - x, size.height - y)).toBeGreaterThan(0);
+        return;
+      }
+      expect(Math.min(right, bottom, size.width - x, size.height - y)).toBeLessThanOrEqual(0);
+      expect(to.zoom).toBe(from.zoom);
+      expect((each.x + each.width / 2) * to.zoom + to.x).toBeCloseTo(size.width / 2, 6);
+      expect((each.y + each.height / 2) * to.zoom + to.y).toBeCloseTo(size.height / 2, 6);
+    }),
+  );
 });
 
 test('a large flow is drawn from its start outwards', () => {

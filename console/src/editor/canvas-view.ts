@@ -31,18 +31,28 @@ export function boundsOf(boxes: readonly Box[]): Box {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** Offset and zoom. A flow that does not fit is shown from `start` on. */
-export function openingView(boxes: readonly Box[], start: Box | undefined, pane: Pane): Position & { zoom: number } {
+export type View = Position & { readonly zoom: number };
+
+/** The view moved until the box is in its middle; null if a part of the box is in view already. */
+export function movedView({ x, y, width, height }: Box, pane: Pane, view: View): View | null {
+  const { zoom } = view;
+  const [left, top] = [x * zoom + view.x, y * zoom + view.y];
+  const isSeen = left < pane.width && top < pane.height && left + width * zoom > 0 && top + height * zoom > 0;
+  if (isSeen) return null;
+  return { x: pane.width / 2 - (x + width / 2) * zoom, y: pane.height / 2 - (y + height / 2) * zoom, zoom };
+}
+
+/** Offset and zoom. A flow that does not fit is shown around `first`, as far as that leaves no edge empty. */
+export function openingView(boxes: readonly Box[], first: Box | undefined, pane: Pane): View {
   const bounds = boundsOf(boxes);
   const zoom = Math.max(readableZoom, fittingZoom(bounds, pane));
-  const offset = (low: number, length: number, first: number, firstLength: number, space: number): number => {
+  const offset = (low: number, length: number, at: number, atLength: number, space: number): number => {
     const spare = space - length * zoom;
     if (spare >= 2 * edgePx) return spare / 2 - low * zoom;
-    // Centred on the start, unless that leaves an edge empty.
-    const centred = space / 2 - (first + firstLength / 2) * zoom;
+    const centred = space / 2 - (at + atLength / 2) * zoom;
     return Math.min(edgePx - low * zoom, Math.max(space - edgePx - (low + length) * zoom, centred));
   };
-  const { x, y, width, height } = start ?? boxes[0] ?? bounds;
+  const { x, y, width, height } = first ?? boxes[0] ?? bounds;
   return {
     x: offset(bounds.x, bounds.width, x, width, pane.width),
     y: offset(bounds.y, bounds.height, y, height, pane.height),
