@@ -93,7 +93,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     const charge = item.getByLabel('battery · soc (%)');
     expect(Number(await charge.inputValue())).toBeGreaterThan(1);
     await charge.fill('0.5');
-    await untilText(item, /Outcome: Expected Acted, Actual Nothing to do/);
+    await untilText(item, /Outcome: expected Acted, actual Nothing to do/);
     await item.getByRole('button', { name: 'Expect the actual result' }).click();
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
     await charge.fill('');
@@ -102,7 +102,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await item.getByLabel('Outcome').selectOption('acted');
     await item.getByLabel('battery · power_setpoint (kW)').fill('0');
     await item.getByLabel('Last decision').waitFor();
-    await untilText(item, /Expected else, Actual full/);
+    await untilText(item, /expected else, actual full/);
     await item.getByRole('button', { name: 'Expect the actual result' }).click();
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
 

@@ -182,12 +182,13 @@ function Feedback({ feedback, catalogue }: Pick<BacktestView, 'feedback'> & Pick
     <Part title={words.feedback}>
       <Text size="sm">{words.feedbackLead}</Text>
       <ul>
-        {feedback.map(({ instance, point_type: kind, point, written_by: rules }) => (
-          <li key={`${instance}:${kind}:${point}`}>
-            {pointText({ instance, point_type: kind === 'action' ? 'action' : 'measurement', point }, catalogue)},{' '}
-            {words.writtenBy(rules.map((id) => nameOf(id)).join(', '))}
-          </li>
-        ))}
+        {feedback.map(({ instance, point_type: kind, point, written_by: rules }) => {
+          const ref = { instance, point_type: kind === 'action' ? 'action' : 'measurement', point } as const;
+          const by = rules.map((id) => nameOf(id)).join(', ');
+          // Whether the equipment responded at a measurement is unknown.
+          const text = ref.point_type === 'action' ? words.writtenBy(by) : words.mayFollow(by);
+          return <li key={`${instance}:${kind}:${point}`}>{`${pointText(ref, catalogue)}, ${text}`}</li>;
+        })}
       </ul>
     </Part>
   );

@@ -40,12 +40,8 @@ export function TestItem({ test, fault, result, isNew, onRemove, ...form }: Item
       {result !== null && !result.passed && (
         <ul className={classes['differences']} aria-label={words.failed}>
           {result.differences.map((difference) => {
-            const [what, expected, actual] = testDifference(difference, form.catalogue, form.nodeName);
-            return (
-              <li key={difference.field}>
-                {what}: {words.expected} {expected}, {words.actual} {actual}
-              </li>
-            );
+            const told = testDifference(difference, form.catalogue, form.nodeName);
+            return <li key={difference.field}>{words.differs(...told)}</li>;
           })}
         </ul>
       )}

@@ -92,7 +92,7 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
       <p className={classes['soft']}>{words.lead}</p>
       {run !== null && mayChange && isFull && <Notice tone="warn">{words.full(ruleTestsMax)}</Notice>}
       {run !== null && mayChange && !isFull && <TakenRun rule={rule} catalogue={catalogue} run={run} onTest={add} />}
-      {tests.length > 0 && result !== undefined && (
+      {tests.length > 0 && isSound && result !== undefined && (
         <Text fw={600} data-testid="summary">
           {words.summary(result.passed, result.failed)} ({evidenceWords.revision(rule.revision)})
         </Text>
@@ -190,13 +190,16 @@ function freeName(name: string, tests: readonly TestDraft[]): string {
   }
 }
 
+/** Digits of a current value, which nobody needs in full. */
+const digits = 6;
+
 /** A test with the current values; its user adds the expected decision. */
 async function testOfNow(ruleId: number): Promise<TestDraft> {
   const variables = await valuesNow(ruleId);
   const given = new Map(
     variables.map(({ instance, point_type, point, value }) => [
       `${instance}:${point_type}:${point}`,
-      { instance, point_type, point, value },
+      { instance, point_type, point, value: value === null ? null : Number(value.toPrecision(digits)) },
     ]),
   );
   return { name: words.newName, given: [...given.values()], then: { outcome: 'acted', writes: [] } };

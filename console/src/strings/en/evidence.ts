@@ -35,8 +35,7 @@ export const evidenceWords = {
     output: 'Last decision',
     compareWrites: 'Compare writes',
     notWritten: 'not written',
-    expected: 'Expected',
-    actual: 'Actual',
+    differs: (what: string, expected: string, actual: string) => `${what}: expected ${expected}, actual ${actual}`,
     nothing: 'nothing',
     accept: 'Expect the actual result',
     remove: 'Remove',
@@ -136,10 +135,11 @@ export const evidenceWords = {
     baseline: 'Compared revision',
     candidate: 'This rule',
     notRun: 'did not run',
-    feedback: 'Read and written',
+    feedback: 'Inputs that rules influence',
     feedbackLead:
-      'The rule reads points that rules write. Their recorded values result from the commands sent then, not from those of this run.',
+      'Rules write these inputs, or an actuator of the same instance. Their recorded values follow the commands sent then, not those of this backtest.',
     writtenBy: (rules: string) => `written by ${rules}`,
+    mayFollow: (rules: string) => `may follow the commands of ${rules}`,
     warmUp: (until: string, functions: string) => `Stateful functions were still filling until ${until}: ${functions}.`,
     coverage: 'Recorded history',
     coverageHelp:
