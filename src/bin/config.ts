@@ -120,19 +120,24 @@ function rolesOf(text: string | undefined, database: string | undefined): Servic
   return roles;
 }
 
+/** The same members, none of them required. `Type.Partial` alone would accept unknown ones: it drops what else its schema says. */
+function partial<T extends Type.TObject>(schema: T) {
+  return Type.Partial(schema, { additionalProperties: false });
+}
+
 /** Sections of service.yaml; each may set any of its limits, the others keep their defaults. */
 const serviceSchema = Type.Object(
   {
-    http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
-    automation: Type.Optional(Type.Partial(automationLimitsSchema)),
-    backtest: Type.Optional(Type.Partial(ruleBacktestLimitsSchema)),
-    rules: Type.Optional(Type.Partial(ruleSettingsSchema)),
-    devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
-    audit: Type.Optional(Type.Partial(strict({ ...auditLimitsSchema.properties, ...auditNames }))),
-    history: Type.Optional(Type.Partial(historyLimitsSchema)),
-    storage: Type.Optional(Type.Partial(storageLimitsSchema)),
-    processing: Type.Optional(Type.Partial(processingLimitsSchema)),
-    alarms: Type.Optional(Type.Partial(alarmLimitsSchema)),
+    http: Type.Optional(partial(gatewayLimitsSchema)),
+    automation: Type.Optional(partial(automationLimitsSchema)),
+    backtest: Type.Optional(partial(ruleBacktestLimitsSchema)),
+    rules: Type.Optional(partial(ruleSettingsSchema)),
+    devices: Type.Optional(partial(deviceLimitsSchema)),
+    audit: Type.Optional(partial(strict({ ...auditLimitsSchema.properties, ...auditNames }))),
+    history: Type.Optional(partial(historyLimitsSchema)),
+    storage: Type.Optional(partial(storageLimitsSchema)),
+    processing: Type.Optional(partial(processingLimitsSchema)),
+    alarms: Type.Optional(partial(alarmLimitsSchema)),
     notify: Type.Optional(notifySchema),
   },
   { additionalProperties: false },

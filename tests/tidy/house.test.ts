@@ -40,6 +40,11 @@ describe('the house', () => {
     expect(places(product, /retention\.nowMs\(\) - .*(_days|\bretentionDays)\b/)).toHaveLength(6);
   });
 
+  test('a schema is derived from another one in one place: TypeBox drops what else it says, such as that it is strict', () => {
+    const inside = (path: string): boolean => path !== 'src/bin/config.ts';
+    expect(places(all, /\bType\.(Partial|Pick|Omit|Required|Composite|Mapped|Evaluate)\(/, inside)).toEqual([]);
+  });
+
   test('environment, signals and exit belong to src/bin; errors that nobody caught have one door', () => {
     const inside = (path: string): boolean => !path.startsWith('src/bin/') && path !== 'src/base/isolation.ts';
     expect(places(product, /\bprocess\.(env|exit|on|once|kill)\b/, inside)).toEqual([]);

@@ -1,0 +1,46 @@
+/** What service.yaml may hold [platform §2.4]. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readLimits } from './config.ts';
+
+describe('service.yaml', () => {
+  let folder: string;
+  beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'setpoint-config-'))));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const read = (text: string) => {
+    writeFileSync(join(folder, 'service.yaml'), text);
+    return readLimits(folder);
+  };
+  const sections = [
+    'http',
+    'automation',
+    'backtest',
+    'rules',
+    'devices',
+    'audit',
+    'history',
+    'storage',
+    'processing',
+    'alarms',
+    'notify',
+  ];
+
+  test('these are its sections', () => {
+    expect(() => read(sections.map((name) => `${name}: {}`).join('\n'))).not.toThrow();
+    const { auditNames, ...limits } = read('');
+    expect(auditNames).toEqual({});
+    expect(Object.keys(limits).toSorted()).toEqual(sections.toSorted());
+  });
+
+  test.each(sections)('an unknown name in the section `%s` is refused', (name) => {
+    expect(() => read(`${name}: { nothing_like_this: 1 }`)).toThrow(
+      `service.yaml:1: /${name}/nothing_like_this is not a known field`,
+    );
+  });
+
+  test('an unknown section is refused', () => {
+    expect(() => read('histroy: {}')).toThrow('service.yaml:1: /histroy is not a known field');
+  });
+});
