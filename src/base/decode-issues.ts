@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
 import { keywordInWords, typeInWords } from './decode-words.ts';
 import { isObject } from './json.ts';
+import { didYouMean, nearestName } from './nearest-name.ts';
 
 export interface DecodeIssue {
   /** JSON Pointer into the decoded value; `` is the value itself. */
@@ -43,8 +44,16 @@ export function issuesOf(errors: readonly SchemaError[], schema: TSchema, value:
 }
 
 function issueOf(error: SchemaError, schema: TSchema): DecodeIssue {
-  const message = error.keyword === 'boolean' ? 'is not a known field' : messageOf(error, schema);
+  const message = error.keyword === 'boolean' ? unknownField(error, schema) : messageOf(error, schema);
   return { path: error.instancePath, message };
+}
+
+function unknownField({ instancePath, schemaPath }: SchemaError, schema: TSchema): string {
+  const word = unescaped(instancePath.split('/').at(-1) ?? '');
+  const known = Object.keys(properties(schemaAt(schema, schemaPath.replace(/\/additionalProperties$/, ''))) ?? {});
+  // The unit of a limit is easily forgotten.
+  const meant = nearestName(word, known) ?? known.find((name) => name.startsWith(`${word}_`));
+  return meant === undefined ? 'is not a known field' : `is not a known field; ${didYouMean(meant)}`;
 }
 
 /** A choice between shapes, none of which the value has. */
@@ -158,11 +167,16 @@ function schemaAt(schema: TSchema, path: string): Record<string, unknown> {
   return isObject(place) ? place : {};
 }
 
+/** A part of a JSON Pointer as the name of a member. */
+function unescaped(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
 /** The value at a JSON Pointer, with or without a leading `#`; undefined without one. */
 function valueAt(whole: unknown, path: string): unknown {
   let place = whole;
   for (const part of path.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = unescaped(part);
     place =
       typeof place === 'object' && place !== null && Object.hasOwn(place, name) ? Reflect.get(place, name) : undefined;
   }

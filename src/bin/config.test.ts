@@ -40,7 +40,13 @@ describe('service.yaml', () => {
     );
   });
 
-  test('an unknown section is refused', () => {
-    expect(() => read('histroy: {}')).toThrow('service.yaml:1: /histroy is not a known field');
+  test('an unknown section is refused; a name that was probably meant is named, also one with its unit', () => {
+    const unknown = (path: string, meant: string): string =>
+      `service.yaml:1: ${path} is not a known field; did you mean ${meant}?`;
+    expect(() => read('histroy: {}')).toThrow(unknown('/histroy', 'history'));
+    expect(() => read('alarms: { probe_intervall_ms: 1000 }')).toThrow(
+      unknown('/alarms/probe_intervall_ms', 'probe_interval_ms'),
+    );
+    expect(() => read('alarms: { interval: 1000 }')).toThrow(unknown('/alarms/interval', 'interval_ms'));
   });
 });

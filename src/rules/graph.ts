@@ -2,11 +2,12 @@
  * From parsed nodes to a validated topology [rules §4.1]: one start, an end, connected wires, no cycle,
  * bounded depth, every variable declared on every path to its use; and warnings about unused parts.
  */
+
+import { didYouMean, nearestName } from '../base/nearest-name.ts';
 import type { Steps } from '../base/turns.ts';
 import type { ExpressionNode } from './expression/parse.ts';
 import { type Issue, Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
-import { didYouMean, nearestName } from './nearest-name.ts';
 import { nodeKind, type TopologyNode } from './node/index.ts';
 import type { NodeParts } from './node/parts.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';

@@ -2,9 +2,10 @@
  * Collecting issues while reading an unknown document: every reader reports issues and continues, so that one
  * answer carries all of them [rules §2.3].
  */
+
+import { didYouMean, nearestName } from '../base/nearest-name.ts';
 import { Formulas } from './expression/parse.ts';
 import { flowLimits } from './limits.ts';
-import { didYouMean, nearestName } from './nearest-name.ts';
 
 /** A fault of a flow or trigger, as `details.issues[]` carries it [rules §2.3]. */
 export interface Issue {

@@ -3,7 +3,7 @@
  * strings, no property access, nothing evaluated while parsing. Precedence from loose to tight:
  * `?:`, `||`, `&&`, comparisons, `+ -`, `* / %`, unary `- !`, `^` (to the right; -2^2 is -4).
  */
-import { didYouMean, nearestName } from '../nearest-name.ts';
+import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { type FunctionName, functionTable, isFunctionName } from './function-table.ts';
 
 /** Maximum length of an expression in characters, and maximum nesting of operators and parentheses. */
