@@ -95,7 +95,15 @@ const noted: Plugin = {
   },
 };
 
-const smallParts = /src[\\/]base[\\/](clock|fault|id|optional-library|own-file|timestamp|turns)\.ts$/;
+const smallModules = [
+  ...['clock', 'deadline', 'fault', 'id', 'nearest-name', 'optional-library', 'own-file', 'timestamp', 'trim-heap', 'turns'].map(
+    (name) => `base/${name}`,
+  ),
+  'site/quality',
+  'site/snapshot',
+  'storage/retention-clock',
+];
+const smallParts = new RegExp(`src/(?:${smallModules.join('|')})\\.ts$`.replaceAll('/', '[\\\\/]'));
 
 async function bundle(): Promise<void> {
   const input = Object.fromEntries(entries.map((entry) => [entry, join(root, 'src', `${entry}.ts`)]));
@@ -107,7 +115,7 @@ async function bundle(): Promise<void> {
     minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name]-[hash].js',
-    // Small modules that almost every entry uses: together they are one file to load instead of seven.
+    // Small modules that almost every entry uses: together they are one file to load.
     codeSplitting: { groups: [{ name: 'base', test: smallParts }] },
   });
   await built.close();
