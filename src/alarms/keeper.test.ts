@@ -190,6 +190,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
         probes({ freeBytes: alarmLimits.disk_low_bytes - 1 }),
         probes({ freeBytes: alarmLimits.disk_low_bytes }),
       ],
+      ['configuration-invalid', probes({ configurationValid: false }), probes({ configurationValid: true })],
       ['override-active', { grants: [override] }, { grants: [] }],
     ];
     for (const [id, cause, end] of causes) {

@@ -28,7 +28,7 @@ export const unseen: SiteNow = {
   grants: null,
   engineRestartedMs: null,
   auditBroken: null,
-  probes: { auditWritable: null, storageSlow: null, freeBytes: null },
+  probes: { auditWritable: null, storageSlow: null, freeBytes: null, configurationValid: null },
 };
 
 /** Null until the first check has ended. */
@@ -37,4 +37,6 @@ export interface Probes {
   /** The last commits all took longer than the limit, or failed. */
   readonly storageSlow: boolean | null;
   readonly freeBytes: number | null;
+  /** Whether the service would start again with the files of its configuration. */
+  readonly configurationValid: boolean | null;
 }

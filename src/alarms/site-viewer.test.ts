@@ -25,6 +25,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
       clock.advance(site.commitMs);
     },
     freeBytes: async () => 7,
+    configurationValid: async () => true,
     ...more,
   });
   /** A view after `ms`, once its background work has finished. */
@@ -50,7 +51,12 @@ describe('[alarms §2] the view of a site', () => {
     await after(0);
     await after(alarmLimits.probe_interval_ms - 1);
     expect(site.commits).toBe(1);
-    expect((await after(1)).probes).toEqual({ auditWritable: true, storageSlow: false, freeBytes: 7 });
+    expect((await after(1)).probes).toEqual({
+      auditWritable: true,
+      storageSlow: false,
+      freeBytes: 7,
+      configurationValid: true,
+    });
     expect(site.commits).toBe(2);
   });
 

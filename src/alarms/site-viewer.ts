@@ -22,6 +22,7 @@ export interface SiteViewerParts {
   readonly commit: () => Promise<void>;
   /** Of the data directory. */
   readonly freeBytes: () => Promise<number>;
+  readonly configurationValid: () => Promise<boolean>;
 }
 
 /** Slow commits in a row after which storage is slow. */
@@ -29,7 +30,7 @@ const slowCommits = 3;
 
 export class SiteViewer {
   readonly #parts: SiteViewerParts;
-  #probes: Probes = { auditWritable: null, storageSlow: null, freeBytes: null };
+  #probes: Probes = { auditWritable: null, storageSlow: null, freeBytes: null, configurationValid: null };
   #probing = false;
   #probedMs: number | undefined;
   #slow = 0;
@@ -89,7 +90,7 @@ export class SiteViewer {
   }
 
   async #probe(): Promise<void> {
-    const { clock, limits, auditWritable, commit, freeBytes } = this.#parts;
+    const { clock, limits, auditWritable, commit, freeBytes, configurationValid } = this.#parts;
     const inTime = async <T>(work: () => Promise<T>): Promise<T | null> =>
       (await withTimeout(clock, limits.probe_timeout_ms, orNull(work))) ?? null;
     const writable = await inTime(auditWritable);
@@ -101,6 +102,7 @@ export class SiteViewer {
       auditWritable: writable === true,
       storageSlow: this.#slow >= slowCommits,
       freeBytes: await inTime(freeBytes),
+      configurationValid: await inTime(configurationValid),
     };
   }
 }

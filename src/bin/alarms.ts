@@ -19,6 +19,7 @@ import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionTime } from '../storage/retention-clock.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
+import { ConfigurationWatch } from './configuration-watch.ts';
 
 export interface AlarmSetup {
   readonly config: ServiceConfig;
@@ -42,6 +43,7 @@ export function serviceAlarms(setup: AlarmSetup) {
   const log = setup.log.with({ area: 'alarms' });
   const store = createAlarmStore(database);
   const common = { store, controls: () => role.controls(), clock: systemClock, log, limits: limits.alarms };
+  const configuration = new ConfigurationWatch(config, log);
   const viewer = new SiteViewer({
     clock: systemClock,
     limits: limits.alarms,
@@ -56,6 +58,7 @@ export function serviceAlarms(setup: AlarmSetup) {
       const { bavail, bsize } = await statfs(config.dataDir);
       return bavail * bsize;
     },
+    configurationValid: () => configuration.isValid(),
   });
   const keeper = new AlarmKeeper({
     ...common,

@@ -19,6 +19,7 @@ export const builtInAlarms = [
   'audit-unavailable',
   'storage-slow',
   'disk-low',
+  'configuration-invalid',
   'override-active',
 ] as const;
 

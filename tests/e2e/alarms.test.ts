@@ -76,7 +76,7 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50 }
 notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 `,
     );
@@ -194,6 +194,21 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     service = await startTestService(folders);
     await inState('engine-restarted', 'active-unacknowledged');
     expect((await alarm('override-active'))?.count).toBe(1);
+  });
+
+  test('[alarms §2.2] an edit with which the service would not start again raises an alarm until it is corrected', async () => {
+    expect((await alarm('configuration-invalid'))?.state ?? 'normal').toBe('normal');
+    // A sound edit that is not in force yet raises nothing, and what is only written now and then is not half a file.
+    folders.write('site.yaml', site(device.port).replace('Battery full', 'Battery is full'));
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect((await alarm('configuration-invalid'))?.state ?? 'normal').toBe('normal');
+    folders.write('site.yaml', site(device.port).replace('kind: action', 'kind: acton'));
+    await inState('configuration-invalid', 'active-unacknowledged');
+    expect(service.logs()).toMatch(/site\.yaml:\d+: .*kind.*would not start again/);
+    folders.write('site.yaml', site(device.port));
+    await inState('configuration-invalid', 'cleared-unacknowledged');
+    folders.write('service.yaml', 'alarms: { interval: 100 }');
+    await inState('configuration-invalid', 'active-unacknowledged');
   });
 
   test('invalid requests are refused: an unknown alarm, an unknown state, a window that ends before it begins', async () => {

@@ -1,6 +1,7 @@
 /** One-click fixes for problems with one obvious solution [rules §2.3]. */
-import { isFields } from '../../../src/rules/issues.ts';
+
 import { meantIn } from '../../../src/base/nearest-name.ts';
+import { isFields } from '../../../src/rules/issues.ts';
 import { fixWords as words } from '../strings/problems.ts';
 import { addNode, changeConfig, setBranches, withEdges } from './edit-flow.ts';
 import { declarations, renameVariable, withName } from './edit-names.ts';

@@ -2,6 +2,7 @@
 import type { Site } from '../../site/site.ts';
 import { auditAlarms } from './audit.ts';
 import { channelAlarms } from './channels.ts';
+import { configurationAlarms } from './configuration.ts';
 import { engineAlarms } from './engine.ts';
 import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
@@ -18,6 +19,7 @@ export function alarmSources({
     channelAlarms(channels),
     sitePointAlarms(alarms, points),
     storageAlarms,
+    configurationAlarms,
     auditAlarms,
     engineAlarms,
     ruleAlarms,
