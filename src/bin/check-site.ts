@@ -1,6 +1,8 @@
 /** `setpoint site check`: all errors in the files of a config dir, without a start and without a data dir. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { notifyTargets } from '../alarms/notify/targets.ts';
+import { witnessPolicy } from '../audit/witness/settings.ts';
 import { quantity } from '../cli/terminal.ts';
 import { readMaterials } from '../devices/materials.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
@@ -15,22 +17,24 @@ export interface SiteCheck {
   readonly summary: string;
 }
 
-export function checkSite(configDir: string, env: Environment): SiteCheck {
+export async function checkSite(configDir: string, env: Environment): Promise<SiteCheck> {
   const faults: string[] = [];
   /** An expected error of a step is a fault; anything else is a bug. */
-  const step = <T>(work: () => T, isExpected: (error: unknown) => boolean = isForOperator): T | undefined => {
+  const step = async <T>(work: () => T | Promise<T>, isExpected = isForOperator): Promise<T | undefined> => {
     try {
-      return work();
+      return await work();
     } catch (error) {
       if (!isExpected(error) || !(error instanceof Error)) throw error;
       faults.push(...error.message.split('\n'));
       return undefined;
     }
   };
-  step(() => readLimits(configDir));
-  const site = step(() => readSiteFile(configDir));
+  const limits = await step(() => readLimits(configDir));
+  if (limits !== undefined) await step(() => witnessPolicy(limits.auditNames));
+  const site = await step(() => readSiteFile(configDir));
   if (site !== undefined) {
-    step(
+    if (limits !== undefined) await step(() => notifyTargets(limits.notify, site));
+    await step(
       () => readMaterials(site, { configDir, dataDir: configDir, secret: (name) => env[name] }),
       (error) => error instanceof Error,
     );

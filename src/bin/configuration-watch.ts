@@ -25,14 +25,14 @@ export class ConfigurationWatch {
   async isValid(): Promise<boolean> {
     const now = await stateOf(this.#config.configDir);
     this.#checked ??= now;
-    if (now !== this.#checked && now === this.#seen) this.#check(now);
+    if (now !== this.#checked && now === this.#seen) await this.#check(now);
     this.#seen = now;
     return this.#isValid;
   }
 
-  #check(state: string): void {
+  async #check(state: string): Promise<void> {
     this.#checked = state;
-    const { faults } = checkSite(this.#config.configDir, this.#config.env);
+    const { faults } = await checkSite(this.#config.configDir, this.#config.env);
     this.#isValid = faults.length === 0;
     if (!this.#isValid) this.#log.error('the service would not start again with its configuration', { faults });
   }

@@ -40,7 +40,7 @@ describe('witnesses of service.yaml', () => {
       'service.yaml: audit.witnesses[1].vkey: is given twice',
       'service.yaml: audit.witnesses[2].url: is not an http or https URL',
       'service.yaml: audit.witnesses[2].vkey: is not the key of a witness (name+8 digits+base64)',
-      'service.yaml: audit.witness_policy.required: there are only 3 witnesses',
+      'service.yaml: audit.witness_policy.required: must be at most 3, the number of witnesses',
     ]);
   });
 

@@ -64,7 +64,9 @@ export async function witnessPolicy({ witnesses = [], witness_policy: policy }: 
   }
   const required = policy?.required ?? 0;
   if (required > witnesses.length)
-    faults.push(`service.yaml: audit.witness_policy.required: there are only ${witnesses.length} witnesses`);
+    faults.push(
+      `service.yaml: audit.witness_policy.required: must be at most ${witnesses.length}, the number of witnesses`,
+    );
   if (faults.length > 0) throw new YamlError(faults);
   return { witnesses: found, required };
 }

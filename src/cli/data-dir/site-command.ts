@@ -18,11 +18,11 @@ import { readPointsTable } from './points-table.ts';
 
 export interface SiteFileParts extends DataDirParts {
   /** All errors in the files of a config dir, one line each; and their content. */
-  readonly checkSite: (configDir: string) => {
+  readonly checkSite: (configDir: string) => Promise<{
     readonly faults: readonly string[];
     readonly warnings: readonly string[];
     readonly summary: string;
-  };
+  }>;
 }
 
 interface Confirmed {
@@ -196,8 +196,8 @@ function parametersInWords({ parameters }: DeviceTemplate): string {
     .join(' ');
 }
 
-function check({ terminal, checkSite }: SiteFileParts, dir: string): void {
-  const { faults, warnings, summary } = checkSite(dir);
+async function check({ terminal, checkSite }: SiteFileParts, dir: string): Promise<void> {
+  const { faults, warnings, summary } = await checkSite(dir);
   for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
   terminal.out(`${summary}\n`);
