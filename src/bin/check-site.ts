@@ -8,7 +8,9 @@ import { readMaterials } from '../devices/materials.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import type { Site } from '../site/site.ts';
 import { siteWarnings } from '../site/site-warnings.ts';
-import { type Environment, isForOperator, readLimits, readSiteFile } from './config.ts';
+import { readLimits, readSiteFile } from './config.ts';
+import type { Environment } from './environment.ts';
+import { isForOperator } from './start-error.ts';
 
 /** Faults prevent a start, warnings do not. */
 export interface SiteCheck {

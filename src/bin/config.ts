@@ -17,34 +17,19 @@ import {
   ruleSettingsSchema,
 } from '../automation/limits.ts';
 import { type BacktestLimits, ruleBacktestLimits, ruleBacktestLimitsSchema } from '../backtest/limits.ts';
-import { Fault } from '../base/fault.ts';
 import type { LogLevel } from '../base/log.ts';
 import { strict } from '../base/schema.ts';
-import { readYaml, YamlError } from '../base/yaml.ts';
+import { readYaml } from '../base/yaml.ts';
 import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
 import { readSiteFiles } from '../devices/materials.ts';
-import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Channel } from '../site/protocol/index.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/server-limits.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The start cannot continue; the message is the line that the operator sees. */
-export class StartError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'StartError';
-  }
-}
-
-/** Errors with messages for the operator; any other is a bug and shows its stack. */
-export function isForOperator(error: unknown): error is Error {
-  return [StartError, IdentityConfigError, YamlError, Fault].some((kind) => error instanceof kind);
-}
+import { type Environment, refuseMisspelt, settingOf } from './environment.ts';
+import { StartError } from './start-error.ts';
 
 export interface ServiceConfig {
   readonly host: string;
@@ -75,13 +60,14 @@ export function readConfig(env: Environment): ServiceConfig {
     throw new StartError(
       'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates: unset it; NODE_EXTRA_CA_CERTS names a CA of your own',
     );
+  refuseMisspelt(env);
   return {
-    host: env['SVC_HTTP_HOST'] ?? defaultHost,
+    host: settingOf(env, 'SVC_HTTP_HOST', defaultHost),
     port: readPort(env, 'SVC_HTTP_PORT', defaultPort),
-    dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
+    dataDir: resolve(settingOf(env, 'SVC_DATA_DIR', 'data')),
     databaseUrl: databaseUrlOf(env['SVC_DATABASE_URL']),
     roles: rolesOf(env['SVC_ROLES'], env['SVC_DATABASE_URL']),
-    configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
+    configDir: resolve(settingOf(env, 'SVC_CONFIG_DIR', 'config')),
     env,
     logLevel: readLogLevel(env),
   };
@@ -210,14 +196,4 @@ function readOptional(path: string): string | null {
 /** The system's error code, such as EACCES. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
-}
-
-/** An error before a part runs is for the operator: a damaged file, a format of a newer program. */
-export function orStartError<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (isForOperator(error)) throw error;
-    throw new StartError(error instanceof Error ? error.message : String(error));
-  }
 }

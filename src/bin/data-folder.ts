@@ -6,9 +6,10 @@ import type { Log } from '../base/log.ts';
 import { isHalfRestored } from '../databases/backup.ts';
 import { isInDatabase, markInDatabase, rulesInFiles, takeBack } from '../databases/data-files.ts';
 import { RetentionClock } from '../storage/retention-clock.ts';
-import { codeOf, type ServiceConfig, StartError } from './config.ts';
+import { codeOf, type ServiceConfig } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import type { Opened } from './opened.ts';
+import { StartError } from './start-error.ts';
 
 export function claimDataFolder(config: ServiceConfig, log: Log, opened: Opened): void {
   const { dataDir } = config;

@@ -2,7 +2,9 @@
 import type { LogLevel } from '../base/log.ts';
 import type { TaskDeclaration } from '../contract/task/declaration.ts';
 import { readTaskFolder } from '../forecaster/service/read-tasks.ts';
-import { type Environment, readLogLevel, readPort, StartError } from './config.ts';
+import { readLogLevel, readPort } from './config.ts';
+import { type Environment, refuseMisspelt, settingOf } from './environment.ts';
+import { StartError } from './start-error.ts';
 
 interface ForecasterConfig {
   readonly host: string;
@@ -16,6 +18,7 @@ const defaultPort = 8989;
 
 /** Throws messages for the operator. */
 export function readForecasterConfig(env: Environment): ForecasterConfig {
+  refuseMisspelt(env);
   const port = readPort(env, 'SVC_FORECASTER_PORT', defaultPort);
   const logLevel = readLogLevel(env);
   const folder = env['SVC_FORECASTER_TASKS'];
@@ -26,7 +29,7 @@ export function readForecasterConfig(env: Environment): ForecasterConfig {
   if (bearerToken !== null && !/^[!-~]+$/.test(bearerToken))
     throw new StartError('SVC_FORECASTER_BEARER_TOKEN must hold a token of printable characters without spaces');
   return {
-    host: env['SVC_FORECASTER_HOST'] ?? '127.0.0.1',
+    host: settingOf(env, 'SVC_FORECASTER_HOST', '127.0.0.1'),
     port,
     bearerToken,
     declarations: readTaskFolder(folder),

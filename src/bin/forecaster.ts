@@ -5,8 +5,8 @@ import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { isTooShort } from '../forecaster/service/judge-history.ts';
 import { type RunningForecaster, startForecaster } from '../forecaster/service/start-forecaster.ts';
-import { isForOperator } from './config.ts';
 import { readForecasterConfig } from './forecaster-config.ts';
+import { isForOperator } from './start-error.ts';
 import { packageVersion } from './version.ts';
 
 /** Answers in progress at a stop signal may take this long; the process ends within 10 s. */

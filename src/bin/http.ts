@@ -18,9 +18,10 @@ import { traceRequests } from '../gateway/tracing.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import type { Schedule } from '../processing/schedule.ts';
-import { codeOf, type ServiceConfig, type ServiceLimits, StartError } from './config.ts';
+import { codeOf, type ServiceConfig, type ServiceLimits } from './config.ts';
 import { addMeasurements, type MeasuredParts, measuredLimits } from './measurements.ts';
 import type { Opened } from './opened.ts';
+import { StartError } from './start-error.ts';
 import { startTelemetry } from './telemetry.ts';
 import { packageVersion } from './version.ts';
 

@@ -6,9 +6,10 @@ import { BackupError } from '../databases/backup.ts';
 import { misplacedSite } from '../databases/data-files.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { checkSite } from './check-site.ts';
-import { isForOperator, readConfig, readLimits, readSiteFile, type ServiceConfig, StartError } from './config.ts';
+import { readConfig, readLimits, readSiteFile, type ServiceConfig } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';
+import { isForOperator, StartError } from './start-error.ts';
 
 export function ownCommands(parts: Pick<OwnCommandParts, 'terminal' | 'clock' | 'version'>): OwnCommands {
   return {

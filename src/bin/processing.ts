@@ -27,9 +27,11 @@ import { LiveTails } from '../processing/source/live-state.ts';
 import { upstreamHistory } from '../processing/source/upstream-history.ts';
 import type { Site } from '../site/site.ts';
 import type { RetentionTime } from '../storage/retention-clock.ts';
-import { type Environment, type ServiceConfig, StartError } from './config.ts';
+import type { ServiceConfig } from './config.ts';
+import type { Environment } from './environment.ts';
 import type { ServiceHistory } from './history.ts';
 import type { CallOf } from './http.ts';
+import { StartError } from './start-error.ts';
 
 /** Routes, processors and sources, commissioned against the site. */
 export type ReadConfiguration = Extract<ReturnType<typeof readConfiguration>, { readonly ok: true }>;

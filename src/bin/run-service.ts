@@ -1,8 +1,9 @@
 /** Runs a service as a process: one clear line when it cannot start, a clean end on SIGINT and SIGTERM [platform §1.3]. */
 import { systemClock } from '../base/clock.ts';
 import { trimHeapLater } from '../base/trim-heap.ts';
-import { isForOperator, type ServiceConfig } from './config.ts';
+import type { ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
+import { isForOperator } from './start-error.ts';
 
 /** The process must be gone within 10 s, and ending its threads can take two. */
 const stopDeadlineMs = 8000;

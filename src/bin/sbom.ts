@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as Type from 'typebox';
 import { decodeOrRefuse } from '../base/decode.ts';
-import { isForOperator, StartError } from './config.ts';
+import { isForOperator, StartError } from './start-error.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 

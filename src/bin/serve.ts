@@ -1,6 +1,7 @@
 /** `npm run serve`: the plain service, configured by `SVC_*` [platform §1.2]; `-- --force` uses files that were moved. */
-import { readConfig, StartError } from './config.ts';
+import { readConfig } from './config.ts';
 import { runService } from './run-service.ts';
+import { StartError } from './start-error.ts';
 
 await runService(() => {
   const [flag, ...more] = process.argv.slice(2);

@@ -45,14 +45,7 @@ import { siteWarnings } from '../site/site-warnings.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionClock, RetentionTime } from '../storage/retention-clock.ts';
 import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
-import {
-  orStartError,
-  readLimits,
-  readSiteFile,
-  type ServiceConfig,
-  type ServiceLimits,
-  StartError,
-} from './config.ts';
+import { readLimits, readSiteFile, type ServiceConfig, type ServiceLimits } from './config.ts';
 import { claimDataFolder, openRetention, rememberDatabase } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { siteHandlers } from './handlers.ts';
@@ -74,6 +67,7 @@ import { serviceSignIn } from './sign-in.ts';
 import { readSiteNow } from './site-file.ts';
 import { siteReload } from './site-reload.ts';
 import { siteStream } from './site-stream.ts';
+import { orStartError, StartError } from './start-error.ts';
 
 export interface RunningService {
   readonly host: string;

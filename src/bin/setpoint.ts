@@ -6,6 +6,7 @@ import { CommandError, exitCodes } from '../cli/exit.ts';
 import { failureOf } from '../cli/failure.ts';
 import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
+import { misspeltSetting } from './environment.ts';
 import { processTerminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
 
@@ -37,14 +38,20 @@ function watchInterrupt(): void {
   process.once('SIGINT', () => interruption.abort(new Error('interrupted')));
 }
 
+function end(message: string): never {
+  const failure = new CommandError(message);
+  process.stderr.write(failureOf(failure, process.argv.includes('--json'), () => false)?.text ?? '');
+  process.exit(exitCodes.failed);
+}
+
 // A closed pipe is the end of reading, as after `head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.done);
   // A disk that is full, mostly.
-  const failure = new CommandError(`the output cannot be written (${error.code ?? error.message})`);
-  process.stderr.write(failureOf(failure, process.argv.includes('--json'), () => false)?.text ?? '');
-  process.exit(exitCodes.failed);
+  end(`the output cannot be written (${error.code ?? error.message})`);
 });
+const misspelt = misspeltSetting(process.env);
+if (misspelt !== null) end(misspelt);
 watchInterrupt();
 const [terminal, clock, version] = [processTerminal(process.env), systemClock, packageVersion()];
 process.exitCode = await runProgram(process.argv.slice(2), {

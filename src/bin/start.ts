@@ -9,8 +9,10 @@ import { startDemoProcessor } from '../demo/demo-processor.ts';
 import { installDemoRules } from '../demo/demo-rules.ts';
 import { demoScreen } from '../demo/demo-screen.ts';
 import { startDemoWeather } from '../demo/demo-weather.ts';
-import { type Environment, isForOperator, readConfig, type ServiceConfig, StartError } from './config.ts';
+import { readConfig, type ServiceConfig } from './config.ts';
+import type { Environment } from './environment.ts';
 import { runService } from './run-service.ts';
+import { isForOperator, StartError } from './start-error.ts';
 
 const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');
 /** The fastest replay that the simulated driver takes. */

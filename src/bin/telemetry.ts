@@ -4,7 +4,8 @@
  */
 import { sleep, systemClock } from '../base/clock.ts';
 import { leftOut, optionalLibrary } from '../base/optional-library.ts';
-import { type Environment, StartError } from './config.ts';
+import type { Environment } from './environment.ts';
+import { StartError } from './start-error.ts';
 
 export interface Telemetry {
   /** Flushes pending spans; never fails. */

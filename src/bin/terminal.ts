@@ -1,7 +1,7 @@
 /** The process's own terminal, as the command line sees it. */
 import { createInterface } from 'node:readline/promises';
 import type { Terminal } from '../cli/terminal.ts';
-import type { Environment } from './config.ts';
+import type { Environment } from './environment.ts';
 
 export function processTerminal(env: Environment): Terminal {
   const { stdin, stdout, stderr } = process;

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
-import { readPort, type ServiceConfig, StartError } from '../bin/config.ts';
+import { readPort, type ServiceConfig } from '../bin/config.ts';
+import { StartError } from '../bin/start-error.ts';
 import { packageVersion } from '../bin/version.ts';
 import { startForecaster } from '../forecaster/service/start-forecaster.ts';
 import { readTasks } from '../processing/commission/configuration.ts';

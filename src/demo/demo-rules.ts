@@ -6,8 +6,8 @@ import { decodeRuleFile } from '../automation/import-file.ts';
 import { updateRow } from '../automation/store/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
-import { StartError } from '../bin/config.ts';
 import type { RunningService } from '../bin/service.ts';
+import { StartError } from '../bin/start-error.ts';
 
 /** The most rules in the folder. */
 const rulesMax = 1000;

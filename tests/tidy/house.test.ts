@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { settingNames } from '../../src/bin/environment.ts';
 import { productFiles, repositoryFiles, type SourceFile } from './sources.ts';
 
 /** `path:line` of every line that matches, in files that `included` accepts. */
@@ -43,6 +44,14 @@ describe('the house', () => {
   test('a schema is derived from another one in one place: TypeBox drops what else it says, such as that it is strict', () => {
     const inside = (path: string): boolean => path !== 'src/bin/config.ts';
     expect(places(all, /\bType\.(Partial|Pick|Omit|Required|Composite|Mapped|Evaluate)\(/, inside)).toEqual([]);
+  });
+
+  test('every variable that the product reads is a known setting, or the secret of a channel in an example', () => {
+    const read = new Set(
+      product.flatMap(({ text }) => [...text.matchAll(/\bSVC_[A-Z_]*[A-Z]\b/g)].map(([name]) => name)),
+    );
+    const known: readonly string[] = settingNames;
+    expect([...read].filter((name) => !known.includes(name) && !name.startsWith('SVC_MQTT_'))).toEqual([]);
   });
 
   test('environment, signals and exit belong to src/bin; errors that nobody caught have one door', () => {
