@@ -9,6 +9,7 @@ import type { AuditEntry } from './event.ts';
 import { auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
 import { headsKept } from './store/chain-store.ts';
+import { auditIsWritable } from './writable.ts';
 
 const scope = { tenantId: 't', projectId: 'p' };
 const entry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
@@ -45,6 +46,16 @@ describe.each(engines)('audit log on %s', (engine) => {
         .execute()
     ).map((row) => row.sequence);
   const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+  test('[platform §4.1] it is writable when an event can be appended and a commit reaches the disk, and tries neither for good', async () => {
+    const isWritable = (change: Partial<Database> = {}) =>
+      auditIsWritable({ ...database, ...change }, scope, systemClock);
+    expect(await isWritable()).toBe(true);
+    expect(await isWritable({ transaction: () => Promise.reject(new Error('disk I/O error')) })).toBe(false);
+    // What is rolled back never reaches the disk: a read-only one is noticed by the commit only.
+    expect(await isWritable({ commitNothing: () => Promise.reject(new Error('disk I/O error')) })).toBe(false);
+    expect(await sequences()).toEqual([]);
+  });
 
   test('[audit §3] one gap-free sequence under concurrent appends, from two writers on one file', async () => {
     const other = openDatabase(places.site);

@@ -1,4 +1,7 @@
-/** Whether the audit trail can store an event now [platform §4.1]: appends one and rolls it back. */
+/**
+ * Whether the audit trail can store an event now [platform §4.1]: appends one and rolls it back, and commits without a change. A disk that
+ * became read-only refuses only the commit.
+ */
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Database } from '../storage/database.ts';
@@ -24,7 +27,10 @@ export async function auditIsWritable(database: Database, scope: AuditScope, clo
       throw new Withdrawn('the event was only tried');
     });
   } catch (error) {
-    return error instanceof Withdrawn;
+    if (!(error instanceof Withdrawn)) return false;
   }
-  return false;
+  return database.commitNothing().then(
+    () => true,
+    () => false,
+  );
 }

@@ -5,6 +5,7 @@
  * disk.
  */
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
 import type { RetentionTime } from '../storage/retention-clock.ts';
@@ -87,7 +88,8 @@ class StoringWriter implements RecordWriter {
   #running: Promise<void> | undefined;
   #closed = false;
   #givenUp = false;
-  /** The journal rejected a write: that is logged once. */
+  /** The store rejected rows, and the journal a write: each is logged once. */
+  #failing = false;
   #unkept = false;
   /** The journal of the previous process has been stored. */
   #recovered = false;
@@ -266,9 +268,14 @@ class StoringWriter implements RecordWriter {
       await this.#storeChunk();
       this.#settleWaiters(true);
       await this.#pruneCrowded();
+      if (this.#failing) this.#parts.log.info('executions are being stored again', { waiting: this.#runs.length });
+      this.#failing = false;
       return true;
     } catch (error) {
-      this.#parts.log.error('executions could not be stored', { waiting: this.#runs.length, error: String(error) });
+      const reason = error instanceof Fault && error.cause instanceof Error ? error.cause.message : String(error);
+      const facts = { waiting: this.#runs.length, error: reason };
+      if (!this.#failing) this.#parts.log.error('cannot store executions; retrying', facts);
+      this.#failing = true;
       this.#settleWaiters(false);
       return false;
     }

@@ -86,9 +86,24 @@ describe('[rules §7.5] per-rule log', () => {
     expect(stalled.dropped()).toBe(3);
 
     writeFileSync(join(folder, 'file'), '');
-    const refused = createRuleLog(join(folder, 'file'), limits, simulatedClock(), silentLog);
-    refused.append(1, 'x');
+    const said: string[] = [];
+    const told = { ...silentLog, warn: (message: string) => void said.push(message) };
+    const refused = createRuleLog(join(folder, 'file'), limits, simulatedClock(), told);
+    const attempt = async (): Promise<void> => {
+      refused.append(1, 'x');
+      await refused.flush();
+    };
+    await attempt();
+    await attempt();
+    expect(refused.dropped()).toBe(2);
+    expect(said).toEqual(['cannot write the rule log']);
+    // Once it was written again, the next failure is said again.
+    rmSync(join(folder, 'file'));
+    await attempt();
+    rmSync(join(folder, 'file'), { recursive: true });
+    writeFileSync(join(folder, 'file'), '');
+    await attempt();
+    expect(said).toHaveLength(2);
     await refused.close();
-    expect(refused.dropped()).toBe(1);
   });
 });

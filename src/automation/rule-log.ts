@@ -41,6 +41,8 @@ class RotatedLog implements RuleLog {
   /** Counts of lines that no flush has taken yet, and of lines that are being written. */
   #waitingBytes = 0;
   #droppedLines = 0;
+  /** The disk rejected the last batch: that is logged once. */
+  #failing = false;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
   /**
@@ -118,11 +120,16 @@ class RotatedLog implements RuleLog {
     this.#batchBytes = 0;
     this.#batches++;
     this.#writing = this.#writing
-      .then(() => (lines === 0 ? undefined : this.#writeAll(batch)))
+      .then(async () => {
+        if (lines === 0) return;
+        await this.#writeAll(batch);
+        this.#failing = false;
+      })
       .catch((error: unknown) => {
         this.#droppedLines += lines;
         this.#sizes.clear();
-        this.#log.warn('cannot write the rule log', { lines, error: String(error) });
+        if (!this.#failing) this.#log.warn('cannot write the rule log', { lines, error: String(error) });
+        this.#failing = true;
       })
       .finally(() => {
         this.#waitingBytes -= bytes;

@@ -67,7 +67,10 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const memoryless = new Set<number>();
   const retention = { nowMs: clock.wallMs };
   const parts = { limits: { ...automationLimits, ...limits }, retention, clock, log: silentLog };
-  const writer = createRecordWriter({ ...parts, store, ruleLog, journal: noJournal, blockMs: 0 });
+  const said: string[] = [];
+  const note = (message: string): void => void said.push(message);
+  const log = { ...silentLog, info: note, error: note };
+  const writer = createRecordWriter({ ...parts, log, store, ruleLog, journal: noJournal, blockMs: 0 });
   const complaints: string[] = [];
   const recorder = createRunRecorder({
     ...parts,
@@ -104,6 +107,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     owned,
     claimed,
     complaints,
+    said,
     pass,
   };
 }
@@ -130,6 +134,21 @@ describe('[rules §7.5] recorder', () => {
     expect(transactions).toEqual([]);
     await pass(1);
     expect(transactions).toEqual([{ rows: ['run-1', 'run-2'], states: [{ rule_id: 1, state: 'new' }], gone: [] }]);
+  });
+
+  test('a store that takes nothing is logged once, not at every attempt, and again when it has come back', async () => {
+    const { recorder, faults, said, pass } = setup();
+    faults.failing = true;
+    recorder.record(runOf(1, 1), false);
+    for (let attempt = 0; attempt < 20; attempt++) await pass(automationLimits.record_flush_ms);
+    expect(said).toEqual(['cannot store executions; retrying']);
+    faults.failing = false;
+    await pass(automationLimits.record_flush_ms);
+    expect(said.slice(1)).toEqual(['executions are being stored again']);
+    faults.failing = true;
+    recorder.record(runOf(1, 2), false);
+    await pass(automationLimits.record_flush_ms);
+    expect(said.slice(2)).toEqual(['cannot store executions; retrying']);
   });
 
   test('[points §7.3] the account of ownership goes within `state_flush_ms`, each segment in its newest form, and is kept `ownership_days`', async () => {

@@ -79,7 +79,7 @@ function addScheduler(metrics: Metrics, status: () => Promise<Status | null>): v
     ['counter', 'scheduler_overruns_total', 'Ticks that never happened or had to wait', 'overruns'],
     ['gauge', 'scheduler_queue_depth', 'Executions that wait', 'queue_depth'],
     ['gauge', 'execution_records_waiting', 'Records not stored yet', 'records_waiting'],
-    ['counter', 'execution_records_dropped_total', 'Records lost', 'records_dropped'],
+    ['counter', 'execution_records_dropped_total', 'Executions and lines of rule logs lost', 'records_dropped'],
   ] as const;
   for (const [kind, name, help, field] of figures)
     add(kind, name, help, async () => some(await status(), (of) => one(of[field])));
