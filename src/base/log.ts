@@ -2,7 +2,8 @@
  * Structured logs: one JSON line each on standard output [platform §4.2]. The domain logs through the
  * small `Log` interface; pino is behind it.
  */
-import { destination, pino } from 'pino';
+import { pino } from 'pino';
+import { logOutput } from './log-output.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -39,10 +40,10 @@ export function redacted(line: string): string {
 }
 
 export function createLog(level: LogLevel, fields: LogFields = {}): Log {
-  const out = destination({ fd: 1, sync: true });
+  const out = logOutput();
   const paths = secrets.flatMap((name) => [name, `*.${name}`]);
   const options = { level, base: { ...fields }, redact: { paths, censor: hidden } };
-  return wrap(pino(options, { write: (line: string) => void out.write(redacted(line)) }));
+  return wrap(pino(options, { write: (line: string) => out.write(redacted(line)) }));
 }
 
 function wrap(target: pino.Logger): Log {
