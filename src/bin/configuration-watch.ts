@@ -34,7 +34,7 @@ export class ConfigurationWatch {
     this.#checked = state;
     const { faults } = await checkSite(this.#config.configDir, this.#config.env);
     this.#isValid = faults.length === 0;
-    if (!this.#isValid) this.#log.error('the service would not start again with its configuration', { faults });
+    if (!this.#isValid) this.#log.error('the service would refuse its configuration at the next start', { faults });
   }
 }
 

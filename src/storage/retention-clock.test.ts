@@ -108,7 +108,7 @@ describe('the retention clock', () => {
     writeFileSync(file, '2026-01-');
     const { clock, retention } = run(startMs);
     expect(retention.nowMs()).toBe(startMs);
-    expect(lines).toEqual([expect.stringContaining('unreadable')]);
+    expect(lines).toEqual([expect.stringContaining('cannot be read')]);
     rmSync(folder, { recursive: true });
     clock.advance(2 * retentionStepMs);
     expect(lines).toHaveLength(2);

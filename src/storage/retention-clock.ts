@@ -17,10 +17,10 @@ export type RetentionCell = BigInt64Array<SharedArrayBuffer>;
 
 /** After a stop of a year, retention has caught up in two weeks. */
 const speedMax = 24;
-/** A killed process loses as much of the progress. */
+/** Interval of its steps; a killed process loses at most one. */
 export const retentionStepMs = 600_000;
 
-/** Where the followed time is `passedMs` after `beforeMs`: at the wall clock, or as near as the speed allows, ahead of it or behind. */
+/** The followed time `passedMs` after `beforeMs`: the wall clock, or as near to it as the speed allows, in either direction. */
 export function followed(beforeMs: number, passedMs: number, wallMs: number): number {
   const reachMs = passedMs * speedMax;
   return Math.max(beforeMs - reachMs, Math.min(wallMs, beforeMs + reachMs));
@@ -74,7 +74,7 @@ export class RetentionClock implements RetentionTime {
     const text = readIfThere(this.#file);
     const storedMs = text === null ? null : parseTimestamp(text.trim());
     if (text !== null && storedMs === null)
-      this.#log.error('the time of retention is unreadable; taking the wall clock', { file: this.#file });
+      this.#log.error('the retention time cannot be read; using the wall clock', { file: this.#file });
     return storedMs;
   }
 
@@ -100,7 +100,7 @@ export class RetentionClock implements RetentionTime {
       replaceDurably(this.#file, `${timeLabel(this.#followedMs)}\n`);
       this.#isUnwritten = false;
     } catch (error) {
-      if (!this.#isUnwritten) this.#log.warn('cannot write the time of retention', { error: String(error) });
+      if (!this.#isUnwritten) this.#log.warn('cannot write the retention time', { error: String(error) });
       this.#isUnwritten = true;
     }
   }

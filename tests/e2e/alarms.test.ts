@@ -198,13 +198,13 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 
   test('[alarms §2.2] an edit with which the service would not start again raises an alarm until it is corrected', async () => {
     expect((await alarm('configuration-invalid'))?.state ?? 'normal').toBe('normal');
-    // A sound edit that is not in force yet raises nothing, and what is only written now and then is not half a file.
+    // A valid edit that is not in force yet raises nothing.
     folders.write('site.yaml', site(device.port).replace('Battery full', 'Battery is full'));
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect((await alarm('configuration-invalid'))?.state ?? 'normal').toBe('normal');
     folders.write('site.yaml', site(device.port).replace('kind: action', 'kind: acton'));
     await inState('configuration-invalid', 'active-unacknowledged');
-    expect(service.logs()).toMatch(/site\.yaml:\d+: .*kind.*would not start again/);
+    expect(service.logs()).toMatch(/site\.yaml:\d+: .*kind.*would refuse its configuration/);
     folders.write('site.yaml', site(device.port));
     await inState('configuration-invalid', 'cleared-unacknowledged');
     folders.write('service.yaml', 'alarms: { interval: 100 }');

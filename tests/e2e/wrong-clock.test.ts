@@ -15,7 +15,7 @@ import {
 } from './running-service.ts';
 
 const preload = pathToFileURL(join(import.meta.dirname, 'years-ahead.ts')).href;
-/** Several times what is looked for in each of them. */
+/** Longer than the intervals below. */
 const wrongForMs = 3000;
 const soon = `
 history: { prune_interval_ms: 100 }

@@ -1,5 +1,4 @@
 /** One-click fixes for problems with one obvious solution [rules §2.3]. */
-
 import { meantIn } from '../../../src/base/nearest-name.ts';
 import { isFields } from '../../../src/rules/issues.ts';
 import { fixWords as words } from '../strings/problems.ts';

@@ -1,4 +1,4 @@
-/** Files of the configuration that the next start would refuse: a mistake in them is otherwise found when the machine restarts. */
+/** A configuration that the next start would refuse. Without the alarm, the mistake is found when the machine restarts. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const configurationAlarms: AlarmSource = {
@@ -10,7 +10,7 @@ export const configurationAlarms: AlarmSource = {
         name: 'The configuration has errors',
         priority: 'high',
         message:
-          'The service runs as before, but would not start again. The log and setpoint site check name the errors.',
+          'The service runs on, but would refuse its next start. setpoint site check and the log name the errors.',
       }),
       raw: configurationValid === null ? null : !configurationValid,
       delayMs: 0,
