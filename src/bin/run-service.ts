@@ -7,6 +7,11 @@ import { isForOperator } from './start-error.ts';
 
 /** The process must be gone within 10 s, and ending its threads can take two. */
 const stopDeadlineMs = 8000;
+/**
+ * Nothing can cancel the look-up of a name, and the process ends after those in progress: 10 s by default for a DNS server that is silent,
+ * 2 s with this. Read by the resolver of glibc.
+ */
+const lookUps = 'timeout:1 attempts:2';
 /** npm passes on a Ctrl-C that the terminal has sent already; only a signal that comes later is an impatient second one. */
 const sameSignalMs = 500;
 
@@ -27,6 +32,7 @@ export async function runService(config: () => ServiceConfig | Promise<ServiceCo
   };
   // Files of the service are for its own account.
   process.umask(0o077);
+  process.env['RES_OPTIONS'] ??= lookUps;
   // A hangup comes when the terminal goes, or when npm is gone before its script.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   try {
