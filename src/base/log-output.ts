@@ -1,6 +1,6 @@
 /**
  * Where log lines go [platform §4.2]: standard output, written at once. If that is a pipe whose reader stands still, such as a collector that
- * hangs, a blocking write would stop the thread, and control with it: lines that do not fit into the pipe are dropped and counted.
+ * hangs, a blocking write would stop the thread: lines that do not fit into the pipe are dropped and counted.
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { destination } from 'pino';
