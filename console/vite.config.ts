@@ -8,6 +8,9 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin } from 'vite';
 
+// Whatever shell or test it is built by: components compiled for development do not run with the production build of React.
+process.env['NODE_ENV'] = 'production';
+
 const compressible = /\.(js|css|html|svg)$/;
 /** What the first load of a rule does without: the other pages, the operations that only they call, long tables, and what a dialog shows of changes. */
 const operatorModules =
@@ -84,8 +87,6 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   plugins: [react(), usedFormats(), precompress(), verifierPage()],
-  // Whatever environment it is built in.
-  define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     outDir,
     emptyOutDir: true,

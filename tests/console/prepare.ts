@@ -1,4 +1,4 @@
-/** Before the console's tests: builds the console as `npm ci` does, and reports a missing Chromium. */
+/** Before the console's tests: builds the console as `npm ci` does, here with NODE_ENV=test, and reports a missing Chromium. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from '../e2e/running-service.ts';
@@ -18,7 +18,6 @@ export function setup(): void {
     [vite, 'build', 'console', '--config', 'console/vite.config.ts', '--logLevel', 'warn'],
     {
       cwd: root,
-      env: { ...process.env, NODE_ENV: 'production' },
       stdio: 'inherit',
     },
   );
