@@ -94,6 +94,7 @@ describe('[rules §7.5] per-rule log', () => {
       await refused.flush();
     };
     await attempt();
+    expect(refused.dropped()).toBe(1);
     await attempt();
     expect(refused.dropped()).toBe(2);
     expect(said).toEqual(['cannot write the rule log']);

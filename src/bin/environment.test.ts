@@ -9,12 +9,19 @@ describe('settings', () => {
     ['SVC_JWT_SECRT', 'SVC_JWT_SECRET'],
     ['SVC_ROLE', 'SVC_ROLES'],
     ['SVC_DATABSE_URL', 'SVC_DATABASE_URL'],
+    ['SVC_DATADI', 'SVC_DATA_DIR'],
   ])('%s is refused: %s is meant', (name, meant) => {
     expect(() => readConfig({ [name]: 'x' })).toThrow(`${name} is not a setting; did you mean ${meant}?`);
   });
 
   test('names of secrets, of other programs and of an orchestrator are no settings of ours', () => {
-    const others = { SVC_METER_PASSWORD: 'x', SVC_SERVICE_HOST: 'x', SVC_PORT_8080_TCP: 'x', PATH: 'x' };
+    const others = {
+      SVC_METER_PASSWORD: 'x',
+      SVC_SERVICE_HOST: 'x',
+      SVC_PORT_8080_TCP: 'x',
+      SVC_DATAD: 'x',
+      PATH: 'x',
+    };
     expect(misspeltSetting(others)).toBeNull();
   });
 

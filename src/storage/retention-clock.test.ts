@@ -1,4 +1,4 @@
-/** [platform §1.4] a wrong wall clock does not remove what is kept. */
+/** [platform §1.4] a wrong wall clock does not delete stored data. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,6 +94,15 @@ describe('the retention clock', () => {
     clock.advance(retentionStepMs);
     clock.jumpWall(startMs + hourMs);
     clock.advance(2 * retentionStepMs);
+    expect(retention.nowMs()).toBe(clock.wallMs());
+    retention.close();
+  });
+
+  test('a new installation may start in 1970 too: retention begins with the year of this version, not 56 years behind', () => {
+    const { clock, retention } = run(0);
+    expect(retention.nowMs()).toBe(0);
+    clock.jumpWall(startMs);
+    clock.advance(2 * dayMs);
     expect(retention.nowMs()).toBe(clock.wallMs());
     retention.close();
   });

@@ -15,8 +15,10 @@ export interface RetentionTime {
 /** Milliseconds since the epoch, in memory that threads share. */
 export type RetentionCell = BigInt64Array<SharedArrayBuffer>;
 
-/** After a stop of a year, retention has caught up in two weeks. */
+/** After a stop of a year, retention has caught up in 16 days. */
 const speedMax = 24;
+/** Where it begins without a file while the wall clock is not set yet. From 1970, catching up would take years. */
+const earliestMs = Date.UTC(2026, 0, 1);
 /** Interval of its steps; a killed process loses at most one. */
 export const retentionStepMs = 600_000;
 
@@ -54,7 +56,7 @@ export class RetentionClock implements RetentionTime {
     this.#log = log;
     this.#monotonicMs = clock.monotonicMs();
     const wallMs = clock.wallMs();
-    this.#followedMs = this.#stored() ?? wallMs;
+    this.#followedMs = this.#stored() ?? Math.max(wallMs, earliestMs);
     this.cell = retentionCell(Math.min(this.#followedMs, wallMs));
     this.#step();
     this.#wait();

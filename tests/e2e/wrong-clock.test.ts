@@ -1,4 +1,4 @@
-/** A service that runs with a wall clock that is years ahead does not remove what is kept [platform §1.4]. */
+/** A service whose wall clock is years ahead keeps its stored data [platform §1.4]. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
