@@ -1,8 +1,10 @@
 /**
- * Where log lines go [platform §4.2]: standard output, written at once. If that is a pipe whose reader stands still, such as a collector that
- * hangs, a blocking write would stop the thread: lines that do not fit into the pipe are dropped and counted.
+ * Where log lines go [platform §4.2]: standard output, written at once. If that is a pipe, a socket or a terminal whose reader stands still,
+ * such as a collector that hangs, a blocking write would stop the thread: lines that do not fit are dropped and counted.
  */
-import { constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { isMainThread } from 'node:worker_threads';
 import { destination } from 'pino';
 import { systemClock } from './clock.ts';
 
@@ -15,23 +17,44 @@ const standardOutput = 1;
 const warnLevel = 40;
 
 export function logOutput(): LineOutput {
-  const pipe = ownPipe();
-  if (pipe !== null) return new PipeOutput(pipe);
+  const unblocked = unblockedOutput();
+  if (unblocked !== null) return new UnblockedOutput(unblocked);
   const out = destination({ fd: standardOutput, sync: true });
   return { write: (line) => void out.write(line) };
 }
 
-/** The same pipe through a description of its own, which alone does not block; null if it is not a pipe, or belongs to another account. */
-function ownPipe(): number | null {
+/** Standard output as a descriptor whose writes do not block; null for a file, whose writes nobody has to read. */
+function unblockedOutput(): number | null {
+  const output = statOf(standardOutput);
+  const isTerminal = isatty(standardOutput);
+  if (output === null || !(output.isFIFO() || output.isSocket() || isTerminal)) return null;
+  return ownDescription() ?? (isTerminal ? null : sharedDescription());
+}
+
+const statOf = (descriptor: number): Stats | null => {
   try {
-    if (!fstatSync(standardOutput).isFIFO()) return null;
-    return openSync(`/proc/self/fd/${standardOutput}`, constants.O_WRONLY | constants.O_NONBLOCK);
+    return fstatSync(descriptor);
+  } catch {
+    return null;
+  }
+};
+
+/** A pipe or terminal opened again, so that other writers still block; null for a socket, and for what belongs to another account. */
+function ownDescription(): number | null {
+  try {
+    return openSync(`/proc/self/fd/${standardOutput}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return null;
   }
 }
 
-class PipeOutput implements LineOutput {
+/** The description that all threads, and the process that started this one, share: Node takes its blocking away when it makes a stream of it. */
+function sharedDescription(): number {
+  if (isMainThread) void process.stdout;
+  return standardOutput;
+}
+
+class UnblockedOutput implements LineOutput {
   readonly #fd: number;
   /** The end of a line whose beginning fitted. */
   #rest: Buffer = Buffer.alloc(0);
@@ -60,7 +83,7 @@ class PipeOutput implements LineOutput {
       this.#rest = bytes.subarray(writeSync(this.#fd, bytes));
       return true;
     } catch {
-      // The pipe is full, or its reader has ended.
+      // It is full, or its reader has ended.
       return false;
     }
   }

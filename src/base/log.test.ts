@@ -1,5 +1,8 @@
 /** Structured logs [platform §4.2]: one JSON line each on standard output, none lost at exit. */
 import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from './log.ts';
 
@@ -9,7 +12,14 @@ type Line = Readonly<Record<string, unknown>>;
 function logged(source: string): { readonly lines: readonly Line[]; readonly stderr: string } {
   const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
   const program = `import { createLog } from ${module};\n${source}`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+  // Not a pipe or socket, which do not take every line if the reader is slow for a moment (`log-output.test.ts`).
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-log-'));
+  const file = openSync(join(folder, 'out'), 'w');
+  const args = ['--input-type=module', '-e', program];
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', file, 'pipe'] });
+  closeSync(file);
+  const stdout = readFileSync(join(folder, 'out'), 'utf8');
+  rmSync(folder, { recursive: true });
   expect(stdout === '' || stdout.endsWith('\n')).toBe(true);
   const lines = stdout.split('\n').slice(0, -1);
   return { lines: lines.map((line) => JSON.parse(line) as Line), stderr };
