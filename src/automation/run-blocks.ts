@@ -36,7 +36,8 @@ export function blocksOf(rows: readonly RunRow[]): RunBlock[] {
   return blocks;
 }
 
-function blockOf(rows: readonly RunRow[]): RunBlock {
+/** One block of all rows of one rule and kind, sorted, without duplicates. */
+export function blockOf(rows: readonly RunRow[]): RunBlock {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) throw new Error('a block holds at least one run');
   return {

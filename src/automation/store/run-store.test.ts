@@ -113,6 +113,18 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await all(2)).toHaveLength(1);
   });
 
+  test('[rules §7.5] runs of a clock that was ahead do not crowd out those stored after them', async () => {
+    const store = createRunStore(database);
+    const reader = createRunReader(database);
+    await append(store, [row(1, 8001), row(1, 8002), row(1, 8003), row(1, 8004)], [], []);
+    await append(store, [row(1, 1), row(1, 2)], [], []);
+    await store.pruneRule(1, 0, 3);
+    expect(await reader.page(1, undefined, 9)).toEqual(['"8004"', '"2"', '"1"']);
+    await append(store, [row(1, 3), row(1, 4)], [], []);
+    await store.pruneRule(1, 0, 3);
+    expect(await reader.page(1, undefined, 9)).toEqual(['"4"', '"3"', '"2"']);
+  });
+
   test('[rules §7.5] blocks that are older than the limit go, the oldest first, a bounded number at a time', async () => {
     const store = createRunStore(database);
     const at = (ms: number) => ({ execution_id: `${firstIdAt(1_700_000_000_000 + ms)}-7000-8000-000000000000` });

@@ -3,7 +3,7 @@
  * the main thread reads history through a handle of its own.
  */
 import { firstIdAt } from '../../base/id.ts';
-import { blocksOf, distinct, type RunBlock, type RunRow, rowsOf } from '../run-blocks.ts';
+import { blockOf, blocksOf, distinct, type RunBlock, type RunRow, rowsOf } from '../run-blocks.ts';
 import { pruneSegments, putSegments, type SegmentRow } from './authority-store.ts';
 import type { RuntimeDatabase } from './runtime-database.ts';
 
@@ -170,7 +170,10 @@ async function overlapping(transaction: Queries, groups: readonly (readonly RunR
     .execute();
 }
 
-/** Of the block at the limit, only the newest runs stay. */
+/**
+ * Newest is what was stored last: by their ids, runs of a clock that was ahead would crowd out all later ones.
+ * Of the block at the limit, only the newest runs stay, in its place.
+ */
 async function pruneBeyond(transaction: Queries, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
   const ofKind = transaction
     .selectFrom('execution_block')
@@ -180,29 +183,34 @@ async function pruneBeyond(transaction: Queries, ruleId: number, unchanged: 0 | 
     .selectFrom(
       ofKind
         .select((on) => [
-          'last_id',
+          'seq',
           on.fn
             .sum<number | string>('runs')
-            .over((over) => over.orderBy('last_id', 'desc'))
+            .over((over) => over.orderBy('seq', 'desc'))
             .as('total'),
         ])
         .as('counted'),
     )
-    .select(['last_id', 'total'])
+    .select(['seq', 'total'])
     .where('total', '>', keep)
-    .orderBy('last_id', 'desc')
+    .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
   if (beyond === undefined) return;
-  const block = await ofKind.select(blockColumns).where('last_id', '=', beyond.last_id).executeTakeFirstOrThrow();
+  const { seq, total } = beyond;
+  const block = await ofKind.select(blockColumns).where('seq', '=', seq).executeTakeFirstOrThrow();
   await transaction
     .deleteFrom('execution_block')
     .where('rule_id', '=', ruleId)
     .where('unchanged', '=', unchanged)
-    .where('last_id', '<=', beyond.last_id)
+    .where('seq', '<=', seq)
     .execute();
-  const kept = rowsOf(block).slice(Number(beyond.total) - keep);
-  if (kept.length > 0) await transaction.insertInto('execution_block').values(blocksOf(kept)).execute();
+  const kept = rowsOf(block).slice(Number(total) - keep);
+  if (kept.length > 0)
+    await transaction
+      .insertInto('execution_block')
+      .values({ seq, ...blockOf(kept) })
+      .execute();
 }
 
 export function createRunReader(database: RuntimeDatabase): RunReader {
