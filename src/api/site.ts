@@ -18,6 +18,8 @@ const changeMembers = {
   sections: Type.Array(Type.Enum(['name', 'parameters', 'limits', 'alarms'])),
 };
 const issues = Type.Array(Type.String());
+/** What is probably a mistake, or needs other changes too. */
+const warnings = Type.Array(Type.String());
 
 /** As in site.yaml: what a point may have is checked with the whole file. */
 const pointText = Type.Object({
@@ -53,7 +55,7 @@ export const site = {
     path: '/site/changes',
     params: wire.noParams,
     query: wire.noQuery,
-    answer: successOf(strict({ ...changeMembers, issues })),
+    answer: successOf(strict({ ...changeMembers, issues, warnings })),
   }),
   reload: automationCommand({
     name: 'automation.site.reload',
@@ -69,6 +71,7 @@ export const site = {
     answer: successOf(
       strict({
         ...changeMembers,
+        warnings,
         /** Of the rules that run on the changed site; null when nothing changed, and where another process controls. */
         rules: nullable(
           strict({
@@ -86,7 +89,7 @@ export const site = {
     params: wire.noParams,
     query: wire.noQuery,
     body: strict(pointsMembers),
-    answer: successOf(strict({ revision: Type.String(), difference, issues, warnings: Type.Array(Type.String()) })),
+    answer: successOf(strict({ revision: Type.String(), difference, issues, warnings })),
   }),
   addPoints: automationCommand({
     name: 'automation.site.add-points',

@@ -11,7 +11,7 @@ import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import { changedSections, type SiteChange, sameData, siteChange } from '../site/site-change.ts';
 import type { SiteInForce } from '../site/site-in-force.ts';
-import { siteWarnings } from '../site/site-warnings.ts';
+import { changeWarnings, siteWarnings } from '../site/site-warnings.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import type { ServiceHistory } from './history.ts';
 import { type ReadConfiguration, readProcessing } from './processing.ts';
@@ -48,6 +48,7 @@ const nothing: SiteChanges = {
   instances: { added: [], changed: [] },
   sections: [],
   issues: [],
+  warnings: [],
 };
 
 export function siteReload(parts: ReloadParts): SiteReload {
@@ -64,7 +65,7 @@ export function siteReload(parts: ReloadParts): SiteReload {
         return inForce;
       });
       log.info('applied the changed site file', { sections });
-      for (const warning of siteWarnings(next.site)) log.warn(warning);
+      for (const warning of new Set([...siteWarnings(next.site), ...changes.warnings])) log.warn(warning);
       return { changes, rules };
     } finally {
       // An engine that does not answer now is started again with this site: what is recorded and published goes with it.
@@ -96,7 +97,7 @@ async function found({ config, limits, site, parameters, role, configuration }: 
   return {
     next: issues.length === 0 && apply !== null ? { site: next, apply } : null,
     parameters: inForce,
-    changes: { ...members, sections: own, issues },
+    changes: { ...members, sections: own, issues, warnings: changeWarnings(site.current(), next) },
   };
 }
 

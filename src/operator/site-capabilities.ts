@@ -8,7 +8,7 @@ import { createTurn } from '../base/in-turn.ts';
 import type { Site } from '../site/site.ts';
 import type { Changed } from '../site/site-change.ts';
 import { textDifference, withPoints } from '../site/site-edit.ts';
-import { siteWarnings } from '../site/site-warnings.ts';
+import { changeWarnings } from '../site/site-warnings.ts';
 
 export interface SiteChanges {
   readonly channels: Changed<string>;
@@ -17,6 +17,8 @@ export interface SiteChanges {
   readonly sections: readonly ('name' | 'parameters' | 'limits' | 'alarms')[];
   /** Why the running service cannot take them up. */
   readonly issues: readonly string[];
+  /** What is probably a mistake in them, or needs other changes too. */
+  readonly warnings: readonly string[];
 }
 
 export interface SiteReload {
@@ -61,14 +63,21 @@ async function changes({ reload: site }: SiteOperatorParts): Promise<Answer> {
     return success(await site.changes());
   } catch (error) {
     const none = { added: [], changed: [] };
-    return success({ channels: none, points: none, instances: none, sections: [], issues: issuesOf(error) });
+    return success({
+      channels: none,
+      points: none,
+      instances: none,
+      sections: [],
+      issues: issuesOf(error),
+      warnings: [],
+    });
   }
 }
 
 async function reload({ reload: site }: SiteOperatorParts): Promise<Answer> {
   const { changes: all, rules } = await site.reload();
-  const { issues: _, ...changed } = all;
-  return { ...success({ ...changed, rules }), auditDetails: { ...changed, ...rules } };
+  const { issues: _, warnings, ...changed } = all;
+  return { ...success({ ...changed, warnings, rules }), auditDetails: { ...changed, ...rules } };
 }
 
 type Points = Static<typeof descriptors.previewPoints.body>;
@@ -93,8 +102,7 @@ async function edited({ file }: SiteOperatorParts, { instance, instance_name: na
     }
   })();
   const refused = next instanceof Fault ? next : null;
-  const earlier = new Set(siteWarnings(current));
-  const warnings = next instanceof Fault ? [] : siteWarnings(next).filter((warning) => !earlier.has(warning));
+  const warnings = next instanceof Fault ? [] : changeWarnings(current, next);
   return { before, text, refused, warnings, difference: textDifference(before, text) };
 }
 

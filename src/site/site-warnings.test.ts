@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readSite } from './site.ts';
-import { siteWarnings } from './site-warnings.ts';
+import { changeWarnings, siteWarnings } from './site-warnings.ts';
 
 const modbus = 'driver: modbus-tcp, port: 502, unit_id: 1, poll_interval_ms: 100, timeout_ms: 300, word_order: big';
 const site = (points: readonly string[]) =>
@@ -145,3 +145,31 @@ alarms:
     'site.yaml',
   );
 }
+
+const measured = (more: string) => `channel: one, address: { table: holding, register: 7, type: uint16 }, ${more}`;
+
+test('[points §1.3] points whose numbers mean something else are one warning; other changes of a point are none', () => {
+  const running = site([measured('scale: 1'), measured('sign_convention: import'), measured(''), measured('')]);
+  const next = site([
+    measured('scale: 0.1, offset: 5'),
+    measured(''),
+    measured('step: 1, max_age_ms: 5000'),
+    measured(''),
+    register('other', 7, 'uint16'),
+  ]);
+  const [warning, ...others] = changeWarnings(running, next).filter((text) => !text.includes('the same place'));
+  expect(others).toEqual([]);
+  expect(warning).toContain(
+    'values have another meaning: 1:action:1 (pump p1): scale 0.1 instead of 1, offset 5 instead of 0; ' +
+      '1:action:2 (pump p2): sign_convention none instead of import. ',
+  );
+  expect(changeWarnings(next, next)).toEqual([]);
+});
+
+test('[points §1.3] of the warnings of a changed site, those that the running one has too are not repeated', () => {
+  const [one, two] = [register('one', 7, 'uint16'), register('other', 9, 'uint16')];
+  expect(changeWarnings(site([one, one]), site([one, one, two]))).toEqual([]);
+  expect(changeWarnings(site([one, one, two]), site([one, one, two, two]))).toEqual([
+    '1:action:3 (pump p3) and 1:action:4 (pump p4) write the same place of a device: keep one of them',
+  ]);
+});

@@ -5,16 +5,51 @@ import type { SiteAlarm } from './site-alarms.ts';
 
 type WarnedSite = Pick<Site, 'points' | 'channels' | 'instances' | 'alarms'>;
 type Label = (point: SitePoint) => string;
+type Meaning = Pick<SitePoint, 'unit' | 'signConvention' | 'scale' | 'offset'>;
 
 /** One sentence per warning. */
 export function siteWarnings(site: WarnedSite): readonly string[] {
-  const nameOf = new Map(site.instances.map(({ id, name }) => [id, name]));
-  const label: Label = ({ instance, kind, id, name }) => `${instance}:${kind}:${id} (${nameOf.get(instance)} ${name})`;
+  const label = labelsOf(site);
   return [
     ...sharedPlaces(site, label),
     ...sharedNames(site, label),
     ...site.alarms.flatMap((alarm) => alarmWarnings(alarm, site, label)),
   ];
+}
+
+/** What the next site brings that the running one does not: its warnings, and points whose numbers mean something else [points §1.3]. */
+export function changeWarnings(running: WarnedSite, next: WarnedSite): readonly string[] {
+  const known = new Set(siteWarnings(running));
+  return [...siteWarnings(next).filter((warning) => !known.has(warning)), ...otherMeanings(running, next)];
+}
+
+function labelsOf({ instances }: WarnedSite): Label {
+  const nameOf = new Map(instances.map(({ id, name }) => [id, name]));
+  return ({ instance, kind, id, name }) => `${instance}:${kind}:${id} (${nameOf.get(instance)} ${name})`;
+}
+
+function otherMeanings(running: WarnedSite, next: WarnedSite): string[] {
+  const key = ({ instance, kind, id }: SitePoint): string => `${instance}:${kind}:${id}`;
+  const before = new Map(running.points.map((point) => [key(point), point]));
+  const label = labelsOf(next);
+  const changed = next.points.flatMap((point) => {
+    const was = before.get(key(point));
+    const differences = was === undefined ? [] : meaningDifferences(was, point);
+    return differences.length === 0 ? [] : [`${label(point)}: ${differences.join(', ')}`];
+  });
+  if (changed.length === 0) return [];
+  return [
+    `values have another meaning: ${changed.join('; ')}. Numbers in rules, limits, alarms and recorded history stay as they are; ` +
+      'adjust them, and remove history that is wrong with setpoint history delete',
+  ];
+}
+
+function meaningDifferences(was: Meaning, is: Meaning): string[] {
+  const names = { unit: 'unit', signConvention: 'sign_convention', scale: 'scale', offset: 'offset' } as const;
+  return Object.entries(names).flatMap(([member, name]) => {
+    const [old, now] = [was[member as keyof Meaning], is[member as keyof Meaning]];
+    return old === now ? [] : [`${name} ${now ?? 'none'} instead of ${old ?? 'none'}`];
+  });
 }
 
 /**

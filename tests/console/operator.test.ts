@@ -353,9 +353,14 @@ instances:
       // Edits of the file are shown, and applied by a click; those that need a restart say so.
       const file = join(folders.config, 'site.yaml');
       const text = readFileSync(file, 'utf8');
-      writeFileSync(file, text.replace('name: active_power', 'name: ac_power'));
+      const renamed = text.replace('name: active_power', 'name: ac_power');
+      writeFileSync(file, renamed.replace(/(name: ac_power[^}]*unit: "?)W/, '$1kW'));
       await page.getByRole('link', { name: 'Devices', exact: true }).click();
       await page.getByText('site.yaml has changed: 1 changed channel; 1 changed point.').waitFor();
+      // It is one of another unit now: what that means for rules and history is said before.
+      await page
+        .getByText(/values have another meaning: 1:measurement:3 \(inverter ac_power\): unit kW instead of W/)
+        .waitFor();
       await page.getByRole('button', { name: 'Apply' }).click();
       await page.getByText('Applied the changes to site.yaml.').waitFor();
       await expect.poll(() => page.getByText('site.yaml has changed').count()).toBe(0);

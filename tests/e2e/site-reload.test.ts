@@ -75,6 +75,7 @@ test('[points §1.3] new points, channels and limits are applied; unchanged chan
     instances: { added: [], changed: [] },
     sections: [],
     issues: [],
+    warnings: [],
   });
   const connections = old.accepted();
 
@@ -85,9 +86,13 @@ test('[points §1.3] new points, channels and limits are applied; unchanged chan
     instances: { added: [2], changed: [] },
     sections: ['limits'],
   };
-  expect(await changes()).toEqual({ ...wanted, issues: [] });
+  expect(await changes()).toEqual({ ...wanted, issues: [], warnings: [] });
   const reply = await reload();
-  expect(reply.body['data'], reply.text).toEqual({ ...wanted, rules: { rules_loaded: 1, rules_failed: [] } });
+  expect(reply.body['data'], reply.text).toEqual({
+    ...wanted,
+    warnings: [],
+    rules: { rules_loaded: 1, rules_failed: [] },
+  });
 
   // The value is still there, and the new file's limit applies to the next command.
   expect(await valueOf(1, 'measurement')).toBe(30);
@@ -206,6 +211,20 @@ test('[points §9] a parameter that is changed while a site file is being applie
     expect((await service.command('POST', '/scheduler/reload')).status).toBe(200);
     expect(await floor()).toBe(100 * round);
   }
+});
+
+test('[points §1.3] a point whose unit changes is a warning before the reload, in its answer and in the log', async () => {
+  const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');
+  write(text.replace(/(name: power, .*unit: )kW/, '$1W'));
+  const warnings = [
+    expect.stringMatching(
+      /^values have another meaning: 2:measurement:1 \(meter power\): unit W instead of kW\. Numbers/,
+    ),
+  ];
+  expect(await changes()).toMatchObject({ points: { changed: ['2:measurement:1'] }, issues: [], warnings });
+  expect((await reload()).body['data']).toMatchObject({ warnings });
+  await waitFor(async () => service.logs().includes('values have another meaning') || undefined);
+  expect(await changes()).toMatchObject({ warnings: [] });
 });
 
 test('[points §1.2] action points that write the same place of a device are a warning in the log, at a reload and at a start', async () => {

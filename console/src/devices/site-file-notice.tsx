@@ -1,5 +1,5 @@
 /** Shown while the site file differs from the running site: the changes, the reload, and what prevents it. */
-import { Button } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
@@ -18,14 +18,16 @@ export function SiteFileNotice() {
   if (!mayReload || changes === undefined) return null;
   if (changes.issues.length > 0)
     return (
-      <Notice tone="warn">
-        {words.refused} {changes.issues.join('; ')}
-      </Notice>
+      <Stack gap="xs" mb="md">
+        <Notice tone="warn">
+          {words.refused} {changes.issues.join('; ')}
+        </Notice>
+      </Stack>
     );
   const parts = partsOf(changes);
   if (parts.length === 0) return null;
   return (
-    <>
+    <Stack gap="xs" mb="md">
       <Notice
         tone="info"
         action={
@@ -40,8 +42,13 @@ export function SiteFileNotice() {
       >
         {words.lead} {parts.join('; ')}. {words.pause}
       </Notice>
+      {changes.warnings.map((warning) => (
+        <Notice key={warning} tone="warn">
+          {warning}
+        </Notice>
+      ))}
       {reload.isError && <Failure error={reload.error} />}
-    </>
+    </Stack>
   );
 }
 

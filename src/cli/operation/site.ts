@@ -4,7 +4,7 @@ import { site } from '../../api/site.ts';
 import { printable, quantity, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
 
-type Changes = Omit<Static<(typeof site)['changes']['answer']>['data'], 'issues'>;
+type Changes = Omit<Static<(typeof site)['changes']['answer']>['data'], 'issues' | 'warnings'>;
 type Difference = Static<(typeof site)['addPoints']['answer']>['data']['difference'];
 
 function printChanges(terminal: Terminal, { sections, ...lists }: Changes): void {
@@ -19,6 +19,10 @@ function isEmpty({ sections, ...lists }: Changes): boolean {
   return (
     sections.length === 0 && Object.values(lists).every(({ added, changed }) => added.length + changed.length === 0)
   );
+}
+
+function printWarnings(terminal: Terminal, warnings: readonly string[]): void {
+  for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
 }
 
 function printDifference(terminal: Terminal, { line, removed, added }: Difference): void {
@@ -36,19 +40,21 @@ const pointMembers = {
 export const siteCommands = [
   operationCommand('site changes', site.changes, {
     description: 'list what `site reload` would change in a running service',
-    print(terminal, { data: { channels, points, instances, sections } }) {
-      const changes = { channels, points, instances, sections };
+    print(terminal, { data }) {
+      const { issues: _, warnings, ...changes } = data;
       if (isEmpty(changes)) terminal.out('no changes\n');
       printChanges(terminal, changes);
+      printWarnings(terminal, warnings);
     },
     failure: ({ data: { issues } }) => (issues.length === 0 ? undefined : issues.join('\n')),
   }),
   operationCommand('site reload', site.reload, {
     description: 'apply new points, channels and limits of site.yaml without a restart',
     change: () => 'apply the changes of site.yaml to the running service; `setpoint site changes` lists them',
-    print(terminal, { data: { rules, ...changes } }) {
+    print(terminal, { data: { rules, warnings, ...changes } }) {
       if (isEmpty(changes)) terminal.out('no changes\n');
       printChanges(terminal, changes);
+      printWarnings(terminal, warnings);
       if (rules !== null) terminal.out(`rules loaded: ${rules.rules_loaded}\n`);
       for (const { id, code } of rules?.rules_failed ?? []) terminal.out(`failed: rule ${id} ${code}\n`);
     },
@@ -58,7 +64,7 @@ export const siteCommands = [
     members: pointMembers,
     print: (terminal, { data: { difference, warnings } }) => {
       printDifference(terminal, difference);
-      for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
+      printWarnings(terminal, warnings);
     },
     failure: ({ data: { issues } }) => (issues.length === 0 ? undefined : issues.join('\n')),
   }),
