@@ -207,6 +207,39 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test.each([
+    ['a device ten minutes behind', -600, 'Clock off by 10 minutes'],
+    ['a device two days ahead, past the end of its session', 172_800, 'Clock off by 2 days'],
+  ])('the times of the service are shown on %s', async (_, seconds, sign) => {
+    const { page, context, complaints } = await visit(browser, service, { role: null, hash: null });
+    await context.addInitScript((offMs) => {
+      const Right = Date;
+      globalThis.Date = class extends Right {
+        constructor(...given: ConstructorParameters<typeof Date> | []) {
+          if (given.length === 0) super(Right.now() + offMs);
+          else super(...given);
+        }
+        static override now(): number {
+          return Right.now() + offMs;
+        }
+      } as DateConstructor;
+    }, seconds * 1000);
+    const changedAt = Date.now();
+    const change = { reason: 'for its age', cooldown_ms: 1 + (changedAt % 10_000) };
+    expect((await service.command('PUT', `/rules/${ids[0]}`, change)).status).toBe(200);
+    await page.goto(`${service.base}/#/rules/${ids[0]}/revisions`);
+    await page.getByLabel('Access token').fill(await service.token('Engineer'));
+    await page.keyboard.press('Enter');
+    await page.getByText(sign).waitFor();
+    const age = page.locator('main time').first();
+    await untilText(age, /^([4-9]|[1-9][0-9]) s ago$/);
+    const shown = Number.parseInt(await age.innerText(), 10);
+    expect(Math.abs(shown - (Date.now() - changedAt) / 1000)).toBeLessThan(3);
+    expect(await page.getByText('Your sign-in has expired').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a conflict offers the other version, and keeps mine', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[2]);

@@ -41,6 +41,19 @@ export function inWords(atMs: number, fromMs: number): string {
   return words.days(Math.round(seconds / 86_400));
 }
 
+/** `10 minutes`, in the unit that `inWords` would choose. */
+export function lengthInWords(lengthMs: number): string {
+  const seconds = Math.round(Math.abs(lengthMs) / secondMs);
+  if (seconds < 90) return amount(seconds, 'second');
+  if (seconds < 90 * 60) return amount(seconds / 60, 'minute');
+  if (seconds < 36 * 3600) return amount(seconds / 3600, 'hour');
+  return amount(seconds / 86_400, 'day');
+}
+
+function amount(value: number, unit: 'second' | 'minute' | 'hour' | 'day'): string {
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.round(value));
+}
+
 export function agoInWords(atMs: number, fromMs: number): string {
   return inWords(Math.min(atMs, fromMs), fromMs);
 }

@@ -2,9 +2,10 @@
 import type { Static } from 'typebox';
 import type { Capability } from '../../../src/api/capability.ts';
 import { ApiError, type CallInput, createClient, type Reply } from '../../../src/api/client.ts';
+import { deviceMs, followService } from '../clock.ts';
 import { currentSession, currentToken, expire, onSession } from '../session/session.ts';
 
-const client = createClient({ baseUrl: '', token: currentToken });
+const client = createClient({ baseUrl: '', token: currentToken, fetch: timedFetch });
 
 /** Calls end with the session that they were made in. */
 let session = new AbortController();
@@ -32,6 +33,14 @@ export async function call<C extends Capability>(
 
 /** A call with a token that is not in use yet, to see whether it is good. */
 export function callWith(token: string): typeof call {
-  const own = createClient({ baseUrl: '', token: () => token });
+  const own = createClient({ baseUrl: '', token: () => token, fetch: timedFetch });
   return (capability, input) => own.call(capability, input);
+}
+
+/** Every answer has the time of the service, a refusal too. */
+async function timedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
+  const sentMs = deviceMs();
+  const response = await fetch(...request);
+  followService(response.headers.get('date'), sentMs);
+  return response;
 }

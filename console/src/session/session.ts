@@ -5,7 +5,7 @@
  */
 import { useSyncExternalStore } from 'react';
 import { dropText, storedText, storeText } from '../browser-storage.ts';
-import { after, nowMs } from '../clock.ts';
+import { after, nowMs, onServiceClock, serviceAheadMs } from '../clock.ts';
 import { type TokenFacts, tokenFacts } from './token.ts';
 
 export type Session =
@@ -26,7 +26,7 @@ let cancelExpiry: () => void = () => undefined;
 const listeners = new Set<() => void>();
 /** Other tabs of the same browser. */
 const tabs = new BroadcastChannel('setpoint.session');
-armExpiry();
+onServiceClock(armExpiry);
 
 tabs.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
   if (data === 'out' && usesCookie()) become({ status: 'out' });
@@ -45,10 +45,10 @@ function become(next: Session): void {
   for (const listener of listeners) listener();
 }
 
-/** A session that ends while the page is open is noticed when it ends, not at the next call. */
+/** A session that ends while the page is open is noticed when it ends, not at the next call. Only the clock of the service says when that is. */
 function armExpiry(): void {
   cancelExpiry();
-  if (session.status !== 'in' || session.facts.expiresAtMs === null) return;
+  if (session.status !== 'in' || session.facts.expiresAtMs === null || serviceAheadMs() === null) return;
   const leftMs = session.facts.expiresAtMs - nowMs();
   if (leftMs > timerMaxMs) return;
   cancelExpiry = after(Math.max(0, leftMs), expire);

@@ -10,12 +10,13 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { mainPages } from '../addresses.ts';
+import { onServiceClock, serviceAheadMs } from '../clock.ts';
 import { useMissed, useStreamState } from '../live/stream.ts';
 import { Announcements } from '../parts/announce.tsx';
 import { later } from '../parts/later.tsx';
-import { fullTime } from '../parts/moment.tsx';
+import { fullTime, lengthInWords } from '../parts/moment.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { RuleActions } from '../rules/rule-actions.tsx';
 import { useSite } from '../server/queries.ts';
@@ -61,6 +62,7 @@ export function Shell() {
           <Pages />
           <div className={classes['tools']}>
             <Times />
+            <ClockDifference />
             <StreamSign />
             <Tooltip label={words.commands}>
               <Button
@@ -144,6 +146,24 @@ function Times() {
     <Tooltip label={words.times(here, zone)} multiline maw={280}>
       <span className={classes['zone']} role="note" aria-label={words.times(here, zone)}>
         {here === zone ? zone : `${here} ≠ ${zone}`}
+      </span>
+    </Tooltip>
+  );
+}
+
+/** Differences that nobody notices are not worth a word. */
+const noticedMs = 5000;
+
+/** A device whose clock is wrong shows other times in its own corner. */
+function ClockDifference() {
+  const aheadMs = useSyncExternalStore(onServiceClock, serviceAheadMs) ?? 0;
+  if (Math.abs(aheadMs) < noticedMs) return null;
+  const length = lengthInWords(aheadMs);
+  const label = aheadMs > 0 ? words.clockBehind(length) : words.clockAhead(length);
+  return (
+    <Tooltip label={label} multiline maw={280}>
+      <span className={`${classes['zone']} ${classes['clock']}`} role="note" aria-label={label}>
+        {words.clockDiffers(length)}
       </span>
     </Tooltip>
   );
