@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
+import { dayMs } from '../base/timestamp.ts';
 import { openDatabase } from '../databases/site-database.ts';
 import { quality } from '../site/quality.ts';
 import { readSite } from '../site/site.ts';
@@ -326,6 +327,37 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     });
     await expect(keeper.acknowledge('level-high', ada)).rejects.toMatchObject({ code: 'invalid-value' });
     await expect(keeper.acknowledge('nothing', ada)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  test('[alarms §3] a wall clock that is set back does not extend a shelving', async () => {
+    await look({ grants: [override] });
+    await keeper.shelve('override-active', clock.wallMs() + 5000, ada, 'planned work');
+    await look({}, 1000);
+    clock.jumpWall(-365 * dayMs);
+    await look({}, 3999);
+    expect(state('override-active')).toBe('shelved');
+    await look({ grants: [override] }, 1);
+    expect(keeper.list().find(({ id }) => id === 'override-active')).toMatchObject({
+      state: 'active-unacknowledged',
+      count: 1,
+      shelvedUntilMs: null,
+    });
+    // A new one lasts as long as it is asked for.
+    await keeper.shelve('override-active', clock.wallMs() + 5000, ada, 'planned work');
+    await look({}, 4999);
+    expect(state('override-active')).toBe('shelved');
+    await look({}, 1);
+    expect(state('override-active')).toBe('active-unacknowledged');
+  });
+
+  test('[alarms §3] after a start with a clock that was set back, a shelving lasts a day at most', async () => {
+    await look({ grants: [override] });
+    await keeper.shelve('override-active', clock.wallMs() + 365 * dayMs, ada, 'as if the clock had been set back');
+    await look({}, 0);
+    await look({}, dayMs - 1);
+    expect(state('override-active')).toBe('shelved');
+    await look({}, 1);
+    expect(state('override-active')).toBe('active-unacknowledged');
   });
 
   test('the alarm of a broken audit log names the log, the event and the reason', async () => {

@@ -22,6 +22,7 @@ import {
 } from './alarm-state.ts';
 import { type Condition, seenNow } from './condition.ts';
 import type { AlarmLimits } from './limits.ts';
+import { Shelvings } from './shelving.ts';
 import { type SiteNow, unseen } from './site-now.ts';
 import type { AlarmSource, Sight } from './source/source.ts';
 import type { AlarmChange, AlarmStore } from './store/alarm-store.ts';
@@ -54,6 +55,7 @@ export class AlarmKeeper {
   /** Of these sources. */
   #definedBy: readonly AlarmSource[] = [];
   readonly #conditions = new Map<string, Condition>();
+  readonly #shelvings: Shelvings;
   readonly #listeners = new Set<AlarmListener>();
   /** Changes that are not stored yet. */
   #unsaved: AlarmChange[] = [];
@@ -69,6 +71,7 @@ export class AlarmKeeper {
 
   constructor(parts: AlarmKeeperParts) {
     this.#parts = parts;
+    this.#shelvings = new Shelvings(parts.clock);
     this.#define();
   }
 
@@ -198,14 +201,14 @@ export class AlarmKeeper {
     const holds = this.#conditionsNow(view);
     const steps = new Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }>();
     for (const [id, now] of holds) {
-      const before = this.#alarms.get(id) ?? normalAlarm(now.facts);
+      const before = this.#shelvings.now(this.#alarms.get(id) ?? normalAlarm(now.facts));
       const seen = { holds: now.holds, nowMs: wallMs, othersActive: true };
       if (observed(before, seen) !== before) steps.set(id, now);
     }
     const judged = (stored: ReadonlyMap<string, AlarmState>): AlarmChange[] => {
       const active = new Set(this.list().flatMap((alarm) => (isActive(alarm) ? [alarm.id] : [])));
       return [...steps].flatMap(([id, { facts, holds: now }]): AlarmChange[] => {
-        const before = stored.get(id) ?? normalAlarm(facts);
+        const before = this.#shelvings.now(stored.get(id) ?? normalAlarm(facts));
         active.delete(id);
         const after = observed(before, { holds: now, nowMs: wallMs, othersActive: active.size > 0 });
         if (isActive(after)) active.add(id);
