@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { dayMs } from '../base/timestamp.ts';
 import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
@@ -92,6 +93,25 @@ describe.each(engines)('open audit records on %s', (engine) => {
     expect([await close(631_000), await close(631_000), await closedThrough()]).toEqual([1, 0, 0]);
     trail.clock.setWall(begunMs + 631_000);
     expect([await close(631_000), await close(631_000)]).toEqual([1, 0]);
+  });
+
+  test('are closed if their time is more than a day ahead, at its edge: nobody is at work on them until then', async () => {
+    const begunMs = trail.clock.wallMs();
+    await log.append(auditEntry());
+    trail.clock.setWall(begunMs - dayMs);
+    expect(await close(631_000)).toBe(0);
+    trail.clock.setWall(begunMs - dayMs - 1);
+    expect([await close(631_000), await closedThrough()]).toEqual([1, 1]);
+  });
+
+  test('of an act in progress are closed if a wrong clock has claimed it for more than a day, at its edge', async () => {
+    const begunMs = trail.clock.wallMs();
+    await new InProgress(trail.database, trail.clock, 'correlation-1').renew();
+    await log.append(auditEntry());
+    trail.clock.setWall(begunMs + inProgressForMs - dayMs);
+    expect([await close(), await close(Number.POSITIVE_INFINITY)]).toEqual([0, 0]);
+    trail.clock.setWall(begunMs + inProgressForMs - dayMs - 1);
+    expect([await close(Number.POSITIVE_INFINITY), await close()]).toEqual([1, 0]);
   });
 
   test('are searched in windows, each in its own transaction, and an interrupted search continues where it ended', async () => {

@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
+import { dayMs } from '../base/timestamp.ts';
 import { nextTurn } from '../base/turns.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import type { AuditEntry, AuditScope } from './event.ts';
@@ -30,6 +31,8 @@ const intervalMs = 120_000;
 const eventsPerTurn = 5000;
 /** Nothing is closed: this process accepted the record. */
 const neverMs = Number.POSITIVE_INFINITY;
+/** A time further ahead than that is of a clock that was wrong, and nobody is still at work until then. */
+const aheadMaxMs = dayMs;
 
 /** The checks of one process: at its start, and while it runs. */
 export class OpenRecords {
@@ -112,8 +115,12 @@ async function closeWindow(transaction: Transaction, window: Window): Promise<ty
   const open = await openBetween(transaction, head, through);
   const nowMs = clock.wallMs();
   // Records after an open one are not always younger (the clock may have been set back), and some acts take long.
-  const mayGoOn = ({ occurred_at: at, until_ms: untilMs }: OpenRecord): boolean =>
-    untilMs === null ? olderThanMs > 0 && Date.parse(at) > nowMs - olderThanMs : untilMs > nowMs;
+  const mayGoOn = ({ occurred_at: at, until_ms: untilMs }: OpenRecord): boolean => {
+    if (untilMs !== null) return untilMs > nowMs && untilMs <= nowMs + aheadMaxMs;
+    if (olderThanMs === neverMs) return true;
+    const atMs = Date.parse(at);
+    return olderThanMs > 0 && atMs > nowMs - olderThanMs && atMs <= nowMs + aheadMaxMs;
+  };
   const left = open.filter((row) => !mayGoOn(row));
   if (left.length > 0) await appendToChain(transaction, 'events', scope, left.map(unknownOf).map(prepareEntry), nowMs);
   const first = open.find(mayGoOn);
