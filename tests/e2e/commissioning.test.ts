@@ -121,6 +121,19 @@ test('points of a running site by their references: read, written and traced; a 
   expect(setpoint(...write, '--confirmed')).toMatchObject({ status: 0, stdout: '1:action:1: 60 % written\n' });
   await waitFor(() => (device.said().includes('written holding 40126: 6000\n') ? true : undefined));
   await waitFor(() => (seen.includes(' 1:action:1 power_limit 60 %\n') ? true : undefined));
+  // On a machine whose clock is an hour behind or ahead, the result is that of this command, not of the one before.
+  for (const [value, offMs] of [
+    ['70', -3_600_000],
+    ['80', 3_600_000],
+  ] as const) {
+    const shifted = encodeURIComponent(`const now = Date.now; Date.now = () => now() + ${offMs};`);
+    const shiftedEnv = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${shifted}` };
+    const args = ['points', 'write', '1:action:1', value, '--reason', 'another clock', '--confirmed'];
+    expect(runCommand('setpoint', args, shiftedEnv)).toMatchObject({
+      status: 0,
+      stdout: `1:action:1: ${value} % written\n`,
+    });
+  }
   watching.kill('SIGINT');
   expect(await ended).toBe(0);
   // One line per change, not one per check.

@@ -116,8 +116,7 @@ async function write(
   if (wanted.kind !== 'action')
     throw new CommandError(`${words(wanted)} is a measurement: only action points are written`, exitCodes.notConfirmed);
   const remote = line.remote();
-  const sentAt = new Date(line.clock.wallMs()).toISOString();
-  await change(remote, line.terminal, {
+  const { data: override } = await change(remote, line.terminal, {
     capability: points.override,
     input: {
       params: { instance: wanted.instance, point: wanted.point },
@@ -129,7 +128,8 @@ async function write(
   const endMs = line.clock.monotonicMs() + writeSeconds * 1000;
   while (line.clock.monotonicMs() < endMs && !line.interrupted.aborted) {
     const { last_command: last, unit, last_error: error } = await entryOf(line, wanted);
-    if (last !== null && last.at >= sentAt && last.result !== 'accepted') {
+    // Not by its time: the clock of the service may be another one.
+    if (last?.by.id === override.data.override_id && last.result !== 'accepted') {
       if (last.result !== 'written')
         throw new CommandError(`${words(wanted)}: ${last.result}${error === null ? '' : `: ${error.message}`}`);
       line.terminal.out(`${words(wanted)}: ${last.written} ${unit} written\n`);
