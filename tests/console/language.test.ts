@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { choose, untilText } from './steps.ts';
 
 describe.skipIf(chromiumPath === undefined)('languages', () => {
   let service: TestService;
@@ -50,6 +50,31 @@ describe.skipIf(chromiumPath === undefined)('languages', () => {
     await page.getByTestId('value').getByText('12,5 kW').waitFor();
     // Data processing is switched off at this site, and the page says so.
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    await context.close();
+  });
+
+  test('English with a decimal comma: numbers are read as they are shown, and never as a thousandth', async () => {
+    const { page, context } = await visit(browser, service, { locale: 'en-NL' });
+    await page.goto(`${service.base}/#/points/3:action:1`);
+    await page.getByRole('button', { name: 'Override' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('a trial');
+    const value = dialog.getByLabel('Value in kW');
+    await value.fill('1.500');
+    await dialog.getByText('Enter 1500 or 1,500: the point could group thousands.').waitFor();
+    await value.fill('12,5');
+    await page.keyboard.press('Enter');
+    await page.getByTestId('value').getByText('12,5 kW').waitFor();
+    // The operands of a condition are read like other fields; the expression has a decimal point, as in a rule file.
+    await page.goto(`${service.base}/#/rules/1?node=%22level%22`);
+    await page.getByRole('button', { name: 'Build a condition…' }).first().click();
+    const builder = page.getByTestId('condition-builder');
+    await choose(page, 'Compared', /^soc ·/);
+    await builder.getByLabel('Value (%)').fill('1.500');
+    await builder.getByText('Enter 1500 or 1,500: the point could group thousands.').waitFor();
+    await builder.getByLabel('Value (%)').fill('40,5');
+    await builder.getByLabel('Releases at (%)').fill('38,25');
+    await untilText(builder.getByTestId('built-condition'), /^hysteresis\(soc, 40\.5, 38\.25\) == 1$/);
     await context.close();
   });
 

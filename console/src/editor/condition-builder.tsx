@@ -5,7 +5,9 @@ import { isVariableName } from '../../../src/rules/expression/parse.ts';
 import { useShownRun } from '../live/run-view.ts';
 import { withUnit } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
+import { meaningsOf, typedNumber, writtenNumber } from '../parts/number-text.ts';
 import { conditionWords as words } from '../strings/condition.ts';
+import { t } from '../strings/index.ts';
 import { type BuiltCondition, conditionText, releasesBehind } from './condition-text.ts';
 import classes from './inspector.module.css';
 import { ThresholdChart } from './threshold-chart.tsx';
@@ -16,13 +18,18 @@ interface BuilderParts {
   readonly onUse: (expression: string) => void;
 }
 
-function isOperand(text: string, names: readonly VisibleName[]): boolean {
-  if (isVariableName(text)) return names.some(({ name }) => name === text);
-  return text.trim() !== '' && Number.isFinite(Number(text));
+/** What was typed as an operand of an expression, whose numbers have a decimal point; null if it is neither a number nor a known name. */
+function operandOf(typed: string, names: readonly VisibleName[]): string | null {
+  if (isVariableName(typed)) return names.some(({ name }) => name === typed) ? typed : null;
+  const value = typedNumber(typed);
+  return value === null ? null : String(value);
 }
 
-function isRelease({ release }: BuiltCondition, names: readonly VisibleName[]): boolean {
-  return release === '' || isOperand(release, names);
+/** The condition; null while an operand is missing or wrong. */
+function builtOf(typed: BuiltCondition, names: readonly VisibleName[]): BuiltCondition | null {
+  const value = operandOf(typed.value, names);
+  const release = typed.release === '' ? '' : operandOf(typed.release, names);
+  return value === null || release === null ? null : { ...typed, value, release };
 }
 
 export function ConditionBuilder({ names, onUse }: BuilderParts) {
@@ -38,8 +45,8 @@ export function ConditionBuilder({ names, onUse }: BuilderParts) {
   const { name, side } = threshold;
   const { unit = '', point } = names.find((known) => known.name === name) ?? {};
   const live = run?.record.variable_values[name];
-  const isWhole =
-    name !== '' && isOperand(threshold.value, names) && isRelease(threshold, names) && releasesBehind(threshold);
+  const built = builtOf(threshold, names);
+  const text = name !== '' && built !== null && releasesBehind(built) ? conditionText(built) : null;
   return (
     <fieldset className={classes['group']} data-testid="condition-builder">
       <legend className={classes['legend']}>{words.title}</legend>
@@ -57,10 +64,8 @@ export function ConditionBuilder({ names, onUse }: BuilderParts) {
         <ThresholdChart
           point={point}
           unit={unit}
-          threshold={
-            threshold.value !== '' && Number.isFinite(Number(threshold.value)) ? Number(threshold.value) : null
-          }
-          onThreshold={(value) => change({ value: String(value) })}
+          threshold={typedNumber(threshold.value)}
+          onThreshold={(value) => change({ value: writtenNumber(value) })}
         />
       )}
       <Select
@@ -75,9 +80,9 @@ export function ConditionBuilder({ names, onUse }: BuilderParts) {
       />
       <NumberRow names={names} unit={unit} threshold={threshold} onChange={change} />
       <Text size="sm" className={classes['mono'] ?? ''} data-testid="built-condition">
-        {isWhole ? conditionText(threshold) : words.incomplete}
+        {text ?? words.incomplete}
       </Text>
-      <Button size="compact-sm" w="fit-content" disabled={!isWhole} onClick={() => onUse(conditionText(threshold))}>
+      <Button size="compact-sm" w="fit-content" disabled={text === null} onClick={() => onUse(text ?? '')}>
         {words.use}
       </Button>
     </fieldset>
@@ -94,19 +99,25 @@ interface RowParts {
 function NumberRow({ names, unit, threshold, onChange }: RowParts) {
   const { side, value, release, seconds } = threshold;
   const withUnitOf = (label: string): string => (unit === '' || unit === '1' ? label : `${label} (${unit})`);
-  const releaseFault = releasesBehind(threshold) ? undefined : words.releaseSide[side];
+  const built = builtOf(threshold, names);
+  const releaseFault = built === null || releasesBehind(built) ? undefined : words.releaseSide[side];
+  const operandFault = (typed: string): string | undefined => {
+    if (typed === '' || operandOf(typed, names) !== null) return undefined;
+    const meanings = meaningsOf(typed);
+    return meanings === null ? words.operand : t.common.numberMeanings(meanings.whole, meanings.fraction);
+  };
   return (
     <Group grow align="flex-start">
       <TextInput
         label={withUnitOf(words.value)}
         value={value}
-        error={value !== '' && !isOperand(value, names) ? words.operand : undefined}
+        error={operandFault(value)}
         onChange={({ currentTarget }) => onChange({ value: currentTarget.value.trim() })}
       />
       <TextInput
         label={withUnitOf(words.release)}
         value={release}
-        error={isRelease(threshold, names) ? releaseFault : words.operand}
+        error={operandFault(release) ?? releaseFault}
         onChange={({ currentTarget }) => onChange({ release: currentTarget.value.trim() })}
       />
       <NumberField

@@ -3,7 +3,7 @@ import { TextInput, type TextInputProps } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
 import { t } from '../strings/index.ts';
 import { shownNumber } from './number.ts';
-import { isWithin, type NumberRange, stepped, typedNumber, writtenNumber } from './number-text.ts';
+import { isWithin, meaningsOf, type NumberRange, stepped, typedNumber, writtenNumber } from './number-text.ts';
 
 interface NumberParts extends NumberRange, Omit<TextInputProps, 'value' | 'onChange' | 'min' | 'max' | 'step'> {
   readonly value: number | null;
@@ -38,7 +38,7 @@ export function NumberField({ value, onChange, integer, min, max, step = 1, requ
   const number = typedNumber(text);
   const isOdd = text.trim() !== '' && number === null;
   const isOutside = number === null ? required : !isWithin(number, range);
-  const fault = isOdd || isOutside || (isCurrent && typed.wasReplaced) ? faultOf(range) : undefined;
+  const fault = isOdd || isOutside || (isCurrent && typed.wasReplaced) ? faultOf(text, range) : undefined;
   return (
     <TextInput
       inputMode={integer === true ? 'numeric' : 'decimal'}
@@ -55,7 +55,9 @@ export function NumberField({ value, onChange, integer, min, max, step = 1, requ
   );
 }
 
-function faultOf({ integer = false, min, max }: NumberRange): string {
+function faultOf(text: string, { integer = false, min, max }: NumberRange): string {
+  const meanings = meaningsOf(text);
+  if (meanings !== null) return t.common.numberMeanings(meanings.whole, meanings.fraction);
   const shown = (bound: number | undefined): string | null => (bound === undefined ? null : shownNumber(bound));
   return t.common.numberWithin(integer, shown(min), shown(max));
 }

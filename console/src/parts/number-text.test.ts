@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isWithin, stepped, typedNumber, writtenNumber } from './number-text.ts';
+import { hasDecimalComma, isWithin, meaningsOf, stepped, typedNumber, writtenNumber } from './number-text.ts';
 
 test.each([false, true])('every number that is written is read as itself; decimal comma: %s', (decimalComma) => {
   const number = fc.oneof(
@@ -47,4 +47,25 @@ test('with a decimal comma, a point that may group thousands makes the text inva
     const value = typedNumber(text, true);
     expect([text, value]).toEqual([text, text === '1,' ? 1 : null]);
   }
+});
+
+test.each([
+  ['en', false],
+  ['en-GB', false],
+  ['en-NL', true],
+  ['en-ZA', true],
+  ['de', true],
+  ['de-CH', false],
+])('numbers in %s have a decimal comma: %s', (tag, comma) => {
+  expect(hasDecimalComma(tag)).toBe(comma);
+  const shown = new Intl.NumberFormat(tag, { useGrouping: false }).format(1234.5);
+  expect(typedNumber(shown, comma)).toBe(1234.5);
+});
+
+test('what a refused text may mean is read as such', () => {
+  expect(meaningsOf('1.500', true)).toEqual({ whole: '1500', fraction: '1,500' });
+  expect(meaningsOf('-12.345.678', true)).toEqual({ whole: '-12345678', fraction: null });
+  expect(['1500', '1,500'].map((text) => typedNumber(text, true))).toEqual([1500, 1.5]);
+  for (const text of ['1.5', '1.500,5', 'abc', '']) expect(meaningsOf(text, true)).toBeNull();
+  expect(meaningsOf('1.500', false)).toBeNull();
 });

@@ -14,6 +14,8 @@ export const common: typeof english = {
     if (low === null) return high === null ? `${what} ein.` : `${what} bis ${high} ein.`;
     return high === null ? `${what} ab ${low} ein.` : `${what} von ${low} bis ${high} ein.`;
   },
+  numberMeanings: (whole, fraction) =>
+    `${whole}${fraction === null ? '' : ` oder ${fraction}`} eingeben: Der Punkt könnte Tausender trennen.`,
   moreOptions: (n) => `${n} weitere: tippen, um einzugrenzen`,
   copied: 'Kopiert',
   notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',

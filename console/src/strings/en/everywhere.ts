@@ -13,6 +13,8 @@ export const common = {
     if (low === null) return high === null ? `${what}.` : `${what} of at most ${high}.`;
     return high === null ? `${what} of at least ${low}.` : `${what} from ${low} to ${high}.`;
   },
+  numberMeanings: (whole: string, fraction: string | null) =>
+    `Enter ${whole}${fraction === null ? '' : ` or ${fraction}`}: the point could group thousands.`,
   moreOptions: (n: number) => `${n} more: type to narrow down`,
   copied: 'Copied',
   notCopied: 'The browser did not allow copying.',
