@@ -411,6 +411,41 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test('a connection whose other end fell silent is not called live, and is replaced when the service answers again', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, service, ids[1]);
+    const stream = page.getByTestId('stream');
+    await untilText(stream, /Live/);
+    service.process.kill('SIGSTOP');
+    try {
+      await untilText(stream, /Connecting|Reconnecting/);
+    } finally {
+      service.process.kill('SIGCONT');
+    }
+    await untilText(stream, /Live/);
+    await expect.poll(async () => (await page.getByText(/just now|[12] s ago/).count()) > 0).toBe(true);
+    await context.close();
+  });
+
+  test('a rule that has nothing to say stays live', async () => {
+    const { page, context } = await visit(browser, service);
+    const quiet = Number((await service.command('POST', '/rules', { name: 'Says nothing' })).body['data']?.['id']);
+    await openRule(page, service, quiet);
+    const stream = page.getByTestId('stream');
+    await untilText(stream, /Live/);
+    const states = await page.evaluate(async () => {
+      const seen: (string | null)[] = [];
+      for (let look = 0; look < 32; look++) {
+        seen.push(document.querySelector('[data-testid="stream"]')?.getAttribute('data-state') ?? null);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+      return [...new Set(seen)];
+    });
+    expect(states).toEqual(['live']);
+    await service.command('DELETE', `/rules/${quiet}`);
+    await context.close();
+  });
+
   test('a restart of the service is reported, and the page recovers by itself', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[1]);

@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { Check } from 'typebox/schema';
 import { executionRecord } from '../../../src/api/automation-schemas.ts';
-import { after } from '../clock.ts';
+import { after, every } from '../clock.ts';
 import { currentSession, expire, onSession } from '../session/session.ts';
 
 export type RunRecord = Static<typeof executionRecord>;
@@ -37,6 +37,10 @@ const firstRetryMs = 1000;
 const retryMaxMs = 15_000;
 /** How long the connection stays open after the last subscription. */
 const lingerMs = 5000;
+/** A connection whose other end is gone can stay open for hours: one that says nothing is asked after 2 such periods, and given up after 6. */
+const quietPeriodMs = 2000;
+const periodsToAsk = 2;
+const periodsToGiveUp = 6;
 /** Subscriptions within this time are batched: a scrolled list changes its rows in each frame. */
 const gatherMs = 100;
 
@@ -45,6 +49,9 @@ let state: StreamState = 'off';
 /** Authenticated: before that the server accepts no subscription. */
 let isReady = false;
 let retryMs = firstRetryMs;
+/** Periods since the server last said something. */
+let quietPeriods = 0;
+let cancelListening: () => void = () => undefined;
 let cancelRetry: () => void = () => undefined;
 let cancelSettle: () => void = () => undefined;
 let isGathering = false;
@@ -75,6 +82,7 @@ function open(): void {
   const own = new WebSocket(new URL('/ws', location.href.replace(/^http/, 'ws')));
   socket = own;
   isReady = false;
+  listenTo(own);
   own.addEventListener('open', () =>
     own.send(JSON.stringify({ type: 'authenticate', token: session.token ?? undefined })),
   );
@@ -82,9 +90,26 @@ function open(): void {
   own.addEventListener('close', (event) => closed(own, event.code));
 }
 
+/** Any answer will do, and a subscription is always answered. */
+function listenTo(own: WebSocket): void {
+  quietPeriods = 0;
+  cancelListening();
+  cancelListening = every(quietPeriodMs, () => {
+    // A subscription was refused, and the page says so.
+    if (state === 'lost') return;
+    quietPeriods++;
+    if (quietPeriods === periodsToAsk) subscribeRules();
+    if (quietPeriods < periodsToGiveUp) return;
+    // It may never say that it is closed.
+    own.close();
+    closed(own, null);
+  });
+}
+
 function receive(own: WebSocket, text: unknown): void {
   const value: unknown = typeof text === 'string' ? JSON.parse(text) : null;
   if (own !== socket || !Check(message, value)) return;
+  quietPeriods = 0;
   switch (value.type) {
     case 'authenticated':
       isReady = true;
@@ -114,9 +139,11 @@ function receive(own: WebSocket, text: unknown): void {
   }
 }
 
-function closed(own: WebSocket, code: number): void {
+/** `code` is null without an answer. */
+function closed(own: WebSocket, code: number | null): void {
   if (own !== socket) return;
   socket = null;
+  cancelListening();
   lastValues.clear();
   if (code === unauthenticatedCode) expire();
   if (isIdle() || currentSession().status !== 'in') return setState('off');
@@ -126,14 +153,20 @@ function closed(own: WebSocket, code: number): void {
 }
 
 function subscribe(): void {
-  if (!isReady || socket?.readyState !== WebSocket.OPEN) return;
-  for (const [source, channels] of [
-    ['rule', [...watched.keys()]],
-    ['point', [...watchedPoints.keys()]],
-  ] as const)
-    socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
+  subscribeRules();
+  subscribeTo('point', [...watchedPoints.keys()]);
   // Changes of the other points are no longer pushed.
   for (const key of lastValues.keys()) if (!watchedPoints.has(key)) lastValues.delete(key);
+}
+
+/** Pushes nothing by itself, unlike a subscription to points. */
+function subscribeRules(): void {
+  subscribeTo('rule', [...watched.keys()]);
+}
+
+function subscribeTo(source: 'rule' | 'point', channels: readonly (number | string)[]): void {
+  if (isReady && socket?.readyState === WebSocket.OPEN)
+    socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
 }
 
 /** Once for all changes until then. */
@@ -158,6 +191,7 @@ function close(): void {
   cancelRetry();
   const own = socket;
   socket = null;
+  cancelListening();
   lastValues.clear();
   own?.close();
   setState('off');
