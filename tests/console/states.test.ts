@@ -208,8 +208,8 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   });
 
   test.each([
-    ['a device ten minutes behind', -600, 'Clock off by 10 minutes'],
-    ['a device two days ahead, past the end of its session', 172_800, 'Clock off by 2 days'],
+    ['a device ten minutes behind', -600, 'Clocks differ by 10 minutes'],
+    ['a device two days ahead, past the end of its session', 172_800, 'Clocks differ by 2 days'],
   ])('the times of the service are shown on %s', async (_, seconds, sign) => {
     const { page, context, complaints } = await visit(browser, service, { role: null, hash: null });
     await context.addInitScript((offMs) => {

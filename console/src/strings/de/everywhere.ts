@@ -23,7 +23,7 @@ export const common: typeof english = {
   language: 'Sprache',
   times: (here, site) =>
     here === site ? `Zeiten sind die der Anlage, ${site}.` : `Zeiten gelten für ${here}. Die Anlage liegt in ${site}.`,
-  clockDiffers: (length) => `Uhr weicht ab: ${length}`,
+  clockDiffers: (length) => `Uhren weichen ab: ${length}`,
   clockBehind: (length) =>
     `Die Uhr dieses Geräts geht gegenüber der des Dienstes nach (${length}). Die Zeiten auf diesen Seiten sind die des Dienstes.`,
   clockAhead: (length) =>

@@ -22,7 +22,7 @@ export const common = {
   language: 'Language',
   times: (here: string, site: string) =>
     here === site ? `Times are those of the site, ${site}.` : `Times are in ${here}. The site is in ${site}.`,
-  clockDiffers: (length: string) => `Clock off by ${length}`,
+  clockDiffers: (length: string) => `Clocks differ by ${length}`,
   clockBehind: (length: string) =>
     `The clock of this device is ${length} behind that of the service. Times on these pages are those of the service.`,
   clockAhead: (length: string) =>
