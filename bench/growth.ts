@@ -153,6 +153,8 @@ async function records(count: number): Promise<number> {
       close: () => undefined,
       bufferedBytes: () => 0,
       onMessage: (listener) => (told = listener),
+      ping: () => undefined,
+      onPong: () => undefined,
       onPing: () => undefined,
       onClose: () => undefined,
     };

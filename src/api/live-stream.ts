@@ -104,6 +104,9 @@ export interface StreamSocket {
   readonly session: string | null;
   /** Bytes sent that the client has not taken yet. */
   bufferedBytes(): number;
+  /** Asks the client for a pong, which every client sends by itself. */
+  ping(): void;
+  onPong(listener: () => void): void;
   onMessage(listener: (text: string | null) => void): void;
   /** A ping of the client, which is answered already. */
   onPing(listener: () => void): void;

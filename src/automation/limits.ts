@@ -78,6 +78,11 @@ export const automationLimitsSchema = strict({
   stream_channels: limit(1000, [1, 100_000], 'rules that one stream may follow'),
   stream_points: limit(4096, [1, 100_000], 'points that one stream may follow'),
   stream_alarms: limit(2000, [1, 100_000], 'alarms that one stream may name'),
+  stream_ping_ms: limit(
+    30_000,
+    [100, 600_000],
+    'interval at which a live stream is pinged; one that has not answered by the next ping is closed',
+  ),
   stream_message_bytes: limit(262_144, [256, 1_048_576], 'longest message of a client'),
   stream_messages_per_second: limit(
     50,

@@ -29,19 +29,23 @@ const record = (ruleId: number, number: number): ExecutionRecord => ({
 interface TestSocket extends StreamSocket {
   readonly sent: { type: string; data?: Record<string, unknown>; error?: { code: string } }[];
   closed: { code: number; reason: string } | undefined;
+  pings: number;
   buffered: number;
   say(message: unknown): void;
-  ping(): void;
+  pong(): void;
+  pingUs(): void;
   leave(): void;
 }
 
 function testSocket(): TestSocket {
   let onMessage: (text: string | null) => void = () => undefined;
   let onPing = (): void => undefined;
+  let onPong = (): void => undefined;
   let onClose = (): void => undefined;
   const socket: TestSocket = {
     sent: [],
     closed: undefined,
+    pings: 0,
     buffered: 0,
     session: null,
     send: (text) => void socket.sent.push(JSON.parse(text)),
@@ -55,11 +59,16 @@ function testSocket(): TestSocket {
     onPing(listener) {
       onPing = listener;
     },
+    onPong(listener) {
+      onPong = listener;
+    },
     onClose(listener) {
       onClose = listener;
     },
     say: (message) => onMessage(typeof message === 'string' ? message : JSON.stringify(message)),
-    ping: () => onPing(),
+    ping: () => void socket.pings++,
+    pong: () => onPong(),
+    pingUs: () => onPing(),
     leave: () => onClose(),
   };
   return socket;
@@ -201,12 +210,12 @@ describe('[rules §8] live stream', () => {
     const { clock, stream, watched } = setup({ stream_messages_per_second: 3 });
     // Signing in and subscribing were two.
     const socket = await openSocket(stream, [1]);
-    socket.ping();
+    socket.pingUs();
     expect(socket.closed).toBeUndefined();
     clock.advance(1000);
     socket.say(subscribe([1]));
     socket.say(subscribe([2]));
-    socket.ping();
+    socket.pingUs();
     expect(socket.closed).toBeUndefined();
     socket.say(subscribe([3]));
     expect(socket.closed).toEqual({ code: 1008, reason: 'more than 3 messages a second' });
@@ -215,7 +224,7 @@ describe('[rules §8] live stream', () => {
     // Pings of a client that has not signed in count as well.
     const stranger = testSocket();
     stream.connect(stranger);
-    for (let count = 0; count < 4; count++) stranger.ping();
+    for (let count = 0; count < 4; count++) stranger.pingUs();
     expect(stranger.closed?.code).toBe(1008);
   });
 
@@ -224,7 +233,7 @@ describe('[rules §8] live stream', () => {
     async (what) => {
       const { stream } = setup();
       const socket = await openSocket(stream, [1]);
-      const send = (): void => (what === 'ping' ? socket.ping() : socket.say(subscribe([1])));
+      const send = (): void => (what === 'ping' ? socket.pingUs() : socket.say(subscribe([1])));
       socket.buffered = 2 * automationLimits.stream_socket_bytes - 1;
       send();
       expect(socket.closed).toBeUndefined();
@@ -246,6 +255,41 @@ describe('[rules §8] live stream', () => {
     second.say({ type: 'authenticate', token: 'good' });
     await settle();
     expect(second.closed).toEqual({ code: 1013, reason: 'too many clients' });
+  });
+
+  test('a client that went without a word keeps no place longer than two times stream_ping_ms, at its edge', async () => {
+    const { stream, clock } = setup({ stream_clients: 1, stream_ping_ms: 1000 });
+    const gone = await openSocket(stream, [1]);
+    clock.advance(999);
+    expect(gone.pings).toBe(0);
+    clock.advance(1);
+    expect(gone.pings).toBe(1);
+    gone.pong();
+    clock.advance(1000);
+    expect(gone.pings).toBe(2);
+    clock.advance(999);
+    expect(gone.closed).toBeUndefined();
+    clock.advance(1);
+    expect(gone.closed).toEqual({ code: 1008, reason: 'no answer to a ping' });
+    const next = await openSocket(stream, [1]);
+    expect(next.sent.at(-1)?.type).toBe('subscribed');
+    gone.pong();
+    clock.advance(10_000);
+    expect(gone.pings).toBe(2);
+  });
+
+  test('a slow client, which has not taken what was sent, is not judged by its silence', async () => {
+    const { stream, clock } = setup({ stream_ping_ms: 1000 });
+    const slow = await openSocket(stream, [1]);
+    clock.advance(1000);
+    slow.buffered = 1;
+    clock.advance(5000);
+    expect([slow.pings, slow.closed]).toEqual([1, undefined]);
+    slow.buffered = 0;
+    clock.advance(1000);
+    expect([slow.pings, slow.closed]).toEqual([2, undefined]);
+    clock.advance(1000);
+    expect(slow.closed?.reason).toBe('no answer to a ping');
   });
 
   test('strangers take no place of `stream_clients`, however many connect', async () => {

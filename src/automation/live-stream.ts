@@ -76,6 +76,9 @@ interface Client {
   deadline: Timer | undefined;
   retry: Timer | undefined;
   recheck: Timer | undefined;
+  beat: Timer | undefined;
+  /** It has answered the last ping. */
+  answered: boolean;
 }
 
 /** Serialized once for all readers; records are immutable. */
@@ -102,6 +105,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.deadline?.cancel();
     client.retry?.cancel();
     client.recheck?.cancel();
+    client.beat?.cancel();
     client.unfollow.point();
     client.unfollow.alarm();
     clients.delete(client);
@@ -174,6 +178,17 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     });
   };
 
+  /** A client that went without a word, such as a tablet out of reach, keeps no place. One that has not taken what was sent may just be slow. */
+  const beat = (client: Client): void => {
+    client.beat = clock.after(limits.stream_ping_ms, () => {
+      const isSlow = client.socket.bufferedBytes() > 0;
+      if (!client.answered && !isSlow) return end(client, closeCodes.policy, 'no answer to a ping');
+      client.answered = isSlow;
+      if (!isSlow) client.socket.ping();
+      beat(client);
+    });
+  };
+
   const authenticate = async (client: Client, token: string | undefined): Promise<void> => {
     client.state = 'checking';
     const { session } = client.socket;
@@ -193,6 +208,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.state = 'open';
     if (subject.expiresAtMs !== null) expireAt(client, subject.expiresAtMs);
     lookAgain(client, who);
+    beat(client);
     say(client, { type: 'authenticated' });
   };
 
@@ -279,12 +295,15 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         deadline: undefined,
         retry: undefined,
         recheck: undefined,
+        beat: undefined,
+        answered: true,
       };
       clients.add(client);
       client.deadline = clock.after(limits.stream_authenticate_ms, () =>
         end(client, closeCodes.unauthenticated, 'unauthenticated'),
       );
       socket.onMessage((text) => receive(client, text));
+      socket.onPong(() => (client.answered = true));
       socket.onPing(() => void hears(client));
       socket.onClose(() => drop(client));
     },

@@ -27,3 +27,29 @@ test('stream_message_bytes, at its edge: a message of so many bytes arrives, a l
   expect(await closed).toBe(1009);
   expect(heard).toEqual([longest]);
 });
+
+test('a ping reaches the client, whose pong arrives by itself', async () => {
+  let pongs = 0;
+  let ping = (): void => undefined;
+  const stream = {
+    connect(socket: StreamSocket): void {
+      socket.onPong(() => pongs++);
+      ping = () => socket.ping();
+    },
+  };
+  const { server, port } = await startTestGateway([], {
+    before: (made) =>
+      addLiveSocket(made, {
+        stream,
+        rateLimits: createRateLimits(gatewayLimits),
+        log: silentLog,
+        messageBytesMax: 256,
+      }),
+  });
+  onTestFinished(() => server.close());
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`);
+  await new Promise((resolve) => socket.addEventListener('open', resolve));
+  ping();
+  await expect.poll(() => pongs).toBe(1);
+  socket.close();
+});

@@ -52,6 +52,8 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
         void socket.on('message', (data: Buffer, isBinary: boolean) =>
           listener(isBinary ? null : data.toString('utf8')),
         ),
+      ping: () => socket.ping(),
+      onPong: (listener) => void socket.on('pong', () => listener()),
       onPing: (listener) => void socket.on('ping', () => listener()),
       onClose: (listener) => void socket.on('close', listener),
     };
