@@ -162,6 +162,42 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test('two tabs of one person show one draft, whichever of them is edited; undo and a reload take nothing from either', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await openRule(page, service, ids[1]);
+    const before = await priority(page).inputValue();
+    const other = await context.newPage();
+    await other.goto(`${service.base}/#/`);
+    const token = await page.evaluate(() => sessionStorage.getItem('setpoint.token') ?? '');
+    await other.evaluate((text) => sessionStorage.setItem('setpoint.token', text), token);
+    await other.reload();
+    await openRule(other, service, ids[1]);
+    const cooldown = (tab: Page) => tab.getByLabel(/^Cooldown/);
+    const wasCooldown = await cooldown(other).inputValue();
+    await priority(page).fill('41');
+    await expect.poll(() => priority(other).inputValue()).toBe('41');
+    await cooldown(other).fill('777');
+    await expect.poll(() => cooldown(page).inputValue()).toBe('777');
+    await page.reload();
+    await page.getByTestId('rule-form').waitFor();
+    expect([await priority(page).inputValue(), await cooldown(page).inputValue()]).toEqual(['41', '777']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => cooldown(other).inputValue()).toBe(wasCooldown);
+    expect(await priority(other).inputValue()).toBe('41');
+    await other.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => priority(page).inputValue()).toBe(before);
+    await expect.poll(() => page.getByTestId('dirty').innerText()).toBe('No changes');
+    // What one of them saves is saved for both.
+    await priority(page).fill('42');
+    await expect.poll(() => other.getByTestId('dirty').innerText()).toBe('Unsaved changes');
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await confirm(page, 'Save');
+    await expect.poll(() => other.getByTestId('dirty').innerText()).toBe('No changes');
+    expect(await priority(other).inputValue()).toBe('42');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a draft survives a page that closes before IndexedDB has stored it', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[1]);

@@ -97,6 +97,20 @@ export async function forgetDraft(owner: DraftOwner): Promise<boolean> {
   return (await inStore('readwrite', (store) => store.delete(keyOf(owner)))) !== null;
 }
 
+/** The same draft in other tabs of this browser: one edits, the others show it. */
+export interface DraftTabs {
+  /** The draft was stored by this tab. */
+  stored(): void;
+  close(): void;
+}
+
+/** `onStored` is called when another tab has stored this draft. */
+export function joinTabs(owner: DraftOwner, onStored: () => void): DraftTabs {
+  const channel = new BroadcastChannel(`setpoint.draft.${keyOf(owner)}`);
+  channel.addEventListener('message', onStored);
+  return { stored: () => channel.postMessage(null), close: () => channel.close() };
+}
+
 /** Written by this file in this format: its structure is not validated again. */
 function isKept(value: unknown): value is Kept {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === format;

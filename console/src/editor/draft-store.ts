@@ -3,7 +3,17 @@ import { createContext, useContext, useSyncExternalStore } from 'react';
 import { after, nowMs } from '../clock.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { beginHistory, type Content, type DraftHistory, edited, redone, sameContent, undone } from './draft-history.ts';
-import { type DraftOwner, dropLeftDraft, forgetDraft, type KeptDraft, keepDraft, leaveDraft } from './draft-place.ts';
+import {
+  type DraftOwner,
+  type DraftTabs,
+  dropLeftDraft,
+  forgetDraft,
+  joinTabs,
+  type KeptDraft,
+  keepDraft,
+  keptDraft,
+  leaveDraft,
+} from './draft-place.ts';
 import { drawnDocument, type FlowDocument, newDocument } from './flow-document.ts';
 
 const keepAfterMs = 300;
@@ -38,6 +48,8 @@ export interface DraftStore {
   flush(): void;
   /** Like `flush`, for a closing page, which may end before the write completes. */
   leave(): void;
+  /** Takes over what other tabs of this browser store of this draft, until the returned function is called, which stores pending changes. */
+  share(): () => void;
 }
 
 export function contentOf(rule: StoredRule): Content {
@@ -62,25 +74,37 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
 
   /** The newest state that is confirmed as stored. */
   let held = state;
+  /** One for each page that shows the draft. */
+  const shared = new Set<DraftTabs>();
 
-  const keep = (): void => {
+  const keep = async (): Promise<void> => {
     const now = state;
     const { history, base, revision, isDirty } = now;
     cancelKeep = () => undefined;
     // Undo survives a save, so the history is stored too; for an unedited rule nothing is.
     const unused = !isDirty && history.past.length === 0 && history.future.length === 0;
-    const kept = unused ? forgetDraft(owner) : keepDraft(owner, { revision, base, history });
-    void kept.then((done) => {
-      if (!done) return;
-      held = now;
-      if (held === state) dropLeftDraft(owner);
-    });
+    const done = await (unused ? forgetDraft(owner) : keepDraft(owner, { revision, base, history }));
+    if (!done) return;
+    held = now;
+    if (held === state) dropLeftDraft(owner);
+    for (const tabs of shared) tabs.stored();
+  };
+  const show = (next: Omit<DraftState, 'isDirty'>): void => {
+    state = { ...next, isDirty: !sameContent(next.history.present, next.base) };
+    for (const listener of listeners) listener();
+  };
+  /** What is changed here at this moment stays: it is stored last. */
+  const takeOver = async (): Promise<void> => {
+    const other = await keptDraft(owner);
+    if (other === null || held !== state) return;
+    const { history, base, revision } = other;
+    show({ history: { ...history, last: null }, base, revision, restored: state.restored });
+    held = state;
   };
   const become = (next: Omit<DraftState, 'isDirty'>): void => {
-    state = { ...next, isDirty: !sameContent(next.history.present, next.base) };
+    show(next);
     cancelKeep();
-    cancelKeep = after(keepAfterMs, keep);
-    for (const listener of listeners) listener();
+    cancelKeep = after(keepAfterMs, () => void keep());
   };
   const edit: DraftStore['edit'] = (change, about) => {
     const history = edited(state.history, change(state.history.present), about ?? null, nowMs());
@@ -113,19 +137,34 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
       if (revision <= state.revision) return;
       // Only enabled or disabled since: the draft's content is not affected.
       if (sameContent(base, state.base)) become({ ...state, base, revision });
-      else if (!state.isDirty)
-        become({ ...state, history: edited(state.history, base, null, nowMs()), base, revision });
+      else if (!state.isDirty) {
+        const isHeld = held === state;
+        show({ ...state, history: edited(state.history, base, null, nowMs()), base, revision });
+        // Not stored: it would replace what another tab stores at this moment.
+        if (isHeld) held = state;
+      }
     },
     flush() {
       cancelKeep();
-      keep();
+      void keep();
     },
     leave() {
       if (held === state) return;
       const { history, base, revision } = state;
       leaveDraft(owner, { revision, base, history });
       cancelKeep();
-      keep();
+      void keep();
+    },
+    share() {
+      const tabs = joinTabs(owner, () => void takeOver());
+      shared.add(tabs);
+      return () => {
+        cancelKeep();
+        void keep().then(() => {
+          shared.delete(tabs);
+          tabs.close();
+        });
+      };
     },
   };
 }

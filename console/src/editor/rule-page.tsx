@@ -73,9 +73,10 @@ function DraftOf({ owner, rule, kept, catalogue: given }: DraftParts) {
   useEffect(() => {
     const onHide = (): void => store.leave();
     window.addEventListener('pagehide', onHide);
+    const leaveTabs = store.share();
     return () => {
       window.removeEventListener('pagehide', onHide);
-      store.flush();
+      leaveTabs();
     };
   }, [store]);
   return (

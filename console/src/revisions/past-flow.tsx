@@ -77,5 +77,6 @@ function unchanging(rule: StoredRule): DraftStore {
     noteStored: nothing,
     flush: nothing,
     leave: nothing,
+    share: () => nothing,
   };
 }
