@@ -31,7 +31,7 @@ const intervalMs = 120_000;
 const eventsPerTurn = 5000;
 /** Nothing is closed: this process accepted the record. */
 const neverMs = Number.POSITIVE_INFINITY;
-/** A time further ahead than that is of a clock that was wrong, and nobody is still at work until then. */
+/** A time further ahead is that of a wrong clock, and nobody works until then. */
 const aheadMaxMs = dayMs;
 
 /** The checks of one process: at its start, and while it runs. */

@@ -257,7 +257,7 @@ describe('[rules §8] live stream', () => {
     expect(second.closed).toEqual({ code: 1013, reason: 'too many clients' });
   });
 
-  test('a client that went without a word keeps no place longer than two times stream_ping_ms, at its edge', async () => {
+  test('a client that vanished keeps its place for two times stream_ping_ms at most, at its edge', async () => {
     const { stream, clock } = setup({ stream_clients: 1, stream_ping_ms: 1000 });
     const gone = await openSocket(stream, [1]);
     clock.advance(999);

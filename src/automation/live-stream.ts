@@ -178,7 +178,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     });
   };
 
-  /** A client that went without a word, such as a tablet out of reach, keeps no place. One that has not taken what was sent may just be slow. */
+  /** A client that vanished, such as a tablet out of range, keeps no place. One that has not taken what was sent may just be slow. */
   const beat = (client: Client): void => {
     client.beat = clock.after(limits.stream_ping_ms, () => {
       const isSlow = client.socket.bufferedBytes() > 0;

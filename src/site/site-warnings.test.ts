@@ -160,7 +160,7 @@ test('[points §1.3] points whose numbers mean something else are one warning; o
   const [warning, ...others] = changeWarnings(running, next).filter((text) => !text.includes('the same place'));
   expect(others).toEqual([]);
   expect(warning).toContain(
-    'values have another meaning: 1:action:1 (pump p1): scale 0.1 instead of 1, offset 5 instead of 0; ' +
+    'the meaning of values changes: 1:action:1 (pump p1): scale 0.1 instead of 1, offset 5 instead of 0; ' +
       '1:action:2 (pump p2): sign_convention none instead of import. ',
   );
   expect(changeWarnings(next, next)).toEqual([]);

@@ -39,7 +39,7 @@ function otherMeanings(running: WarnedSite, next: WarnedSite): string[] {
   });
   if (changed.length === 0) return [];
   return [
-    `values have another meaning: ${changed.join('; ')}. Numbers in rules, limits, alarms and recorded history stay as they are; ` +
+    `the meaning of values changes: ${changed.join('; ')}. Numbers in rules, limits, alarms and recorded history stay as they are; ` +
       'adjust them, and remove history that is wrong with setpoint history delete',
   ];
 }

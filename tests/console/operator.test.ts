@@ -357,9 +357,9 @@ instances:
       writeFileSync(file, renamed.replace(/(name: ac_power[^}]*unit: "?)W/, '$1kW'));
       await page.getByRole('link', { name: 'Devices', exact: true }).click();
       await page.getByText('site.yaml has changed: 1 changed channel; 1 changed point.').waitFor();
-      // It is one of another unit now: what that means for rules and history is said before.
+      // Its unit changes too: before the reload, the page says what that means for rules and history.
       await page
-        .getByText(/values have another meaning: 1:measurement:3 \(inverter ac_power\): unit kW instead of W/)
+        .getByText(/the meaning of values changes: 1:measurement:3 \(inverter ac_power\): unit kW instead of W/)
         .waitFor();
       await page.getByRole('button', { name: 'Apply' }).click();
       await page.getByText('Applied the changes to site.yaml.').waitFor();

@@ -218,12 +218,12 @@ test('[points §1.3] a point whose unit changes is a warning before the reload, 
   write(text.replace(/(name: power, .*unit: )kW/, '$1W'));
   const warnings = [
     expect.stringMatching(
-      /^values have another meaning: 2:measurement:1 \(meter power\): unit W instead of kW\. Numbers/,
+      /^the meaning of values changes: 2:measurement:1 \(meter power\): unit W instead of kW\. Numbers/,
     ),
   ];
   expect(await changes()).toMatchObject({ points: { changed: ['2:measurement:1'] }, issues: [], warnings });
   expect((await reload()).body['data']).toMatchObject({ warnings });
-  await waitFor(async () => service.logs().includes('values have another meaning') || undefined);
+  await waitFor(async () => service.logs().includes('the meaning of values changes') || undefined);
   expect(await changes()).toMatchObject({ warnings: [] });
 });
 

@@ -151,10 +151,10 @@ function Times() {
   );
 }
 
-/** Differences that nobody notices are not worth a word. */
+/** Smaller differences are not shown. */
 const noticedMs = 5000;
 
-/** A device whose clock is wrong shows other times in its own corner. */
+/** Said because the device itself shows another time than these pages. */
 function ClockDifference() {
   const aheadMs = useSyncExternalStore(onServiceClock, serviceAheadMs) ?? 0;
   if (Math.abs(aheadMs) < noticedMs) return null;

@@ -23,11 +23,11 @@ export const common: typeof english = {
   language: 'Sprache',
   times: (here, site) =>
     here === site ? `Zeiten sind die der Anlage, ${site}.` : `Zeiten gelten für ${here}. Die Anlage liegt in ${site}.`,
-  clockDiffers: (length) => `Uhren weichen ab: ${length}`,
+  clockDiffers: (length) => `Uhren weichen um ${length} ab`,
   clockBehind: (length) =>
-    `Die Uhr dieses Geräts geht gegenüber der des Dienstes nach (${length}). Die Zeiten auf diesen Seiten sind die des Dienstes.`,
+    `Die Uhr dieses Geräts geht gegenüber der des Dienstes um ${length} nach. Die Zeiten auf diesen Seiten sind die des Dienstes.`,
   clockAhead: (length) =>
-    `Die Uhr dieses Geräts geht gegenüber der des Dienstes vor (${length}). Die Zeiten auf diesen Seiten sind die des Dienstes.`,
+    `Die Uhr dieses Geräts geht gegenüber der des Dienstes um ${length} vor. Die Zeiten auf diesen Seiten sind die des Dienstes.`,
   pages: {
     site: 'Anlage',
     points: 'Punkte',
