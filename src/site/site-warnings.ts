@@ -1,4 +1,4 @@
-/** Valid settings in a site file that are probably mistakes [points §1.2]. They do not prevent a start; the log and `site check` warn. */
+/** Valid settings in a site file that are probably mistakes [points §1.2], and changes that call for others [points §1.3]. They prevent neither a start nor a reload. */
 import { protocolOf } from './protocol/index.ts';
 import type { Site, SitePoint } from './site.ts';
 import type { SiteAlarm } from './site-alarms.ts';

@@ -28,6 +28,13 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   });
 
   const priority = (page: Page) => page.getByLabel('Priority', { exact: true });
+  /** A pasted token belongs to its tab: the other one gets the same. */
+  const signInLike = async (page: Page, other: Page): Promise<void> => {
+    await other.goto(`${service.base}/#/`);
+    const token = await page.evaluate(() => sessionStorage.getItem('setpoint.token') ?? '');
+    await other.evaluate((text) => sessionStorage.setItem('setpoint.token', text), token);
+    await other.reload();
+  };
 
   test('a part that cannot be fetched says so in its own place; loading the page again helps, and keeps the draft', async () => {
     const { page, context } = await visit(browser, service);
@@ -167,10 +174,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await openRule(page, service, ids[1]);
     const before = await priority(page).inputValue();
     const other = await context.newPage();
-    await other.goto(`${service.base}/#/`);
-    const token = await page.evaluate(() => sessionStorage.getItem('setpoint.token') ?? '');
-    await other.evaluate((text) => sessionStorage.setItem('setpoint.token', text), token);
-    await other.reload();
+    await signInLike(page, other);
     await openRule(other, service, ids[1]);
     const cooldown = (tab: Page) => tab.getByLabel(/^Cooldown/);
     const wasCooldown = await cooldown(other).inputValue();
@@ -195,6 +199,29 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await expect.poll(() => other.getByTestId('dirty').innerText()).toBe('No changes');
     expect(await priority(other).inputValue()).toBe('42');
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a tab that changed nothing leaves the draft of another tab alone, even without word of it', async () => {
+    const { page, context } = await visit(browser, service);
+    const other = await context.newPage();
+    await other.addInitScript(() => {
+      globalThis.BroadcastChannel = class extends EventTarget {
+        postMessage(): void {}
+        close(): void {}
+      } as unknown as typeof BroadcastChannel;
+    });
+    await signInLike(page, other);
+    await openRule(other, service, ids[0]);
+    await openRule(page, service, ids[0]);
+    await priority(page).fill('43');
+    await page.getByRole('link', { name: 'Points', exact: true }).click();
+    await other.getByRole('link', { name: 'Points', exact: true }).click();
+    await other.getByRole('heading', { name: 'Points' }).waitFor();
+    await openRule(page, service, ids[0]);
+    await expect.poll(() => priority(page).inputValue()).toBe('43');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => page.getByTestId('dirty').innerText()).toBe('No changes');
     await context.close();
   });
 

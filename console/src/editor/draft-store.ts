@@ -44,7 +44,7 @@ export interface DraftStore {
   adopt(base: Content, revision: number): void;
   /** Reports the stored version; without a conflict it is adopted silently. */
   noteStored(base: Content, revision: number): void;
-  /** Stores pending changes. */
+  /** Stores pending changes, if there are any. */
   flush(): void;
   /** Like `flush`, for a closing page, which may end before the write completes. */
   leave(): void;
@@ -79,15 +79,18 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
 
   const keep = async (): Promise<void> => {
     const now = state;
-    const { history, base, revision, isDirty } = now;
+    const { history, base, revision } = now;
     cancelKeep = () => undefined;
-    // Undo survives a save, so the history is stored too; for an unedited rule nothing is.
-    const unused = !isDirty && history.past.length === 0 && history.future.length === 0;
-    const done = await (unused ? forgetDraft(owner) : keepDraft(owner, { revision, base, history }));
+    const done = await (isUnused(now) ? forgetDraft(owner) : keepDraft(owner, { revision, base, history }));
     if (!done) return;
     held = now;
     if (held === state) dropLeftDraft(owner);
     for (const tabs of shared) tabs.stored();
+  };
+  /** A tab that has changed nothing must not write: the stored draft may be that of another tab. */
+  const keepPending = async (): Promise<void> => {
+    cancelKeep();
+    if (held !== state) await keep();
   };
   const show = (next: Omit<DraftState, 'isDirty'>): void => {
     state = { ...next, isDirty: !sameContent(next.history.present, next.base) };
@@ -144,29 +147,31 @@ export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: Kept
         if (isHeld) held = state;
       }
     },
-    flush() {
-      cancelKeep();
-      void keep();
-    },
+    flush: () => void keepPending(),
     leave() {
       if (held === state) return;
       const { history, base, revision } = state;
       leaveDraft(owner, { revision, base, history });
-      cancelKeep();
-      void keep();
+      void keepPending();
     },
     share() {
       const tabs = joinTabs(owner, () => void takeOver());
       shared.add(tabs);
+      // An outdated draft without changes: the stored version has replaced it.
+      if (kept !== null && isUnused(state)) void keep();
       return () => {
-        cancelKeep();
-        void keep().then(() => {
+        void keepPending().then(() => {
           shared.delete(tabs);
           tabs.close();
         });
       };
     },
   };
+}
+
+/** Undo survives a save, so a history is kept too; of an unedited rule nothing is. */
+function isUnused({ isDirty, history: { past, future } }: DraftState): boolean {
+  return !isDirty && past.length === 0 && future.length === 0;
 }
 
 /** A draft equal to the stored version counts as none; its history stays for undo. */

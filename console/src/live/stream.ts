@@ -90,12 +90,12 @@ function open(): void {
   own.addEventListener('close', (event) => closed(own, event.code));
 }
 
-/** Any answer will do, and a subscription is always answered. */
+/** Asks after a silence, and gives up after a longer one. It asks by subscribing, which the service always answers. */
 function listenTo(own: WebSocket): void {
   quietPeriods = 0;
   cancelListening();
   cancelListening = every(quietPeriodMs, () => {
-    // A subscription was refused, and the page says so.
+    // Refused, not silent: the page already shows that it is not live.
     if (state === 'lost') return;
     quietPeriods++;
     if (quietPeriods === periodsToAsk) subscribeRules();
