@@ -1,6 +1,8 @@
 /** The handlers of alarms [alarms §4]. */
+
 import { alarmChangesMax, alarms as descriptors } from '../api/alarms.ts';
 import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
+import { wholeList } from '../api/page.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { queryWindow, timeLabel } from '../base/timestamp.ts';
@@ -48,7 +50,7 @@ function list({ keeper }: AlarmParts, { query }: CallContext): Answer {
       (one, other) =>
         order.indexOf(one.priority) - order.indexOf(other.priority) || (other.sinceMs ?? 0) - (one.sinceMs ?? 0),
     );
-  return success({ list: found.map(alarmView) });
+  return success(wholeList(found.map(alarmView)));
 }
 
 /** Built-in alarms that were never raised would hide those of the site file. */

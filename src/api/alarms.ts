@@ -4,6 +4,7 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { listOf } from './page.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 const actor = strict({ kind: Type.String(), id: Type.String() });
@@ -58,7 +59,7 @@ export const alarms = {
     path: '/alarms',
     params: wire.noParams,
     query: strict({ state: Type.Optional(state), priority: Type.Optional(priority) }),
-    answer: successOf(strict({ list: Type.Array(alarmEntry) })),
+    answer: successOf(listOf(alarmEntry)),
   }),
   history: automationQuery({
     name: 'automation.alarm.history',

@@ -2,6 +2,7 @@
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
+import { listOf } from './page.ts';
 import { cooldownMsMax, nameMax, priorityMax, ruleTestsMax, testPointsMax } from './rule-limits.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
@@ -163,25 +164,17 @@ const ruleStatus = strict({
 });
 
 export const listAnswer = successOf(
-  strict({
-    list: Type.Array(
-      strict({
-        id: ruleId,
-        name: Type.String(),
-        key: nullable(Type.String()),
-        enabled: Type.Boolean(),
-        mode: ruleMode,
-        description: nullable(Type.String()),
-        status: Type.Optional(nullable(ruleStatus)),
-      }),
-    ),
-    total: Type.Integer(),
-    page: Type.Integer(),
-    page_size: Type.Integer(),
-    total_pages: Type.Integer(),
-    has_next: Type.Boolean(),
-    has_previous: Type.Boolean(),
-  }),
+  listOf(
+    strict({
+      id: ruleId,
+      name: Type.String(),
+      key: nullable(Type.String()),
+      enabled: Type.Boolean(),
+      mode: ruleMode,
+      description: nullable(Type.String()),
+      status: Type.Optional(nullable(ruleStatus)),
+    }),
+  ),
 );
 export const ruleDocument = strict({
   id: ruleId,

@@ -3,6 +3,7 @@ import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
+import { listOf } from './page.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 const kind = Type.Enum(['measurement', 'action']);
@@ -52,7 +53,7 @@ export const channels = {
     path: '/channels',
     params: wire.noParams,
     query: wire.noQuery,
-    answer: successOf(strict({ list: Type.Array(channelEntry) })),
+    answer: successOf(listOf(channelEntry)),
   }),
   trace: automationQuery({
     name: 'automation.channel.trace',

@@ -4,6 +4,7 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { listOf } from './page.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 const wireNumber = Type.String({ pattern: '^(0|[1-9][0-9]{0,9})$', description: 'a whole number from 0' });
@@ -94,17 +95,7 @@ export const points = {
         Type.String({ pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$', description: 'a whole number from 1 to 500' }),
       ),
     }),
-    answer: successOf(
-      strict({
-        list: Type.Array(pointEntry),
-        total: Type.Integer(),
-        page: Type.Integer(),
-        page_size: Type.Integer(),
-        total_pages: Type.Integer(),
-        has_next: Type.Boolean(),
-        has_previous: Type.Boolean(),
-      }),
-    ),
+    answer: successOf(listOf(pointEntry)),
   }),
   series: automationQuery({
     name: 'automation.point.series',
@@ -200,7 +191,7 @@ export const points = {
     path: '/overrides',
     params: wire.noParams,
     query: wire.noQuery,
-    answer: successOf(strict({ list: Type.Array(Type.Union([overrideEntry, limitEntry])) })),
+    answer: successOf(listOf(Type.Union([overrideEntry, limitEntry]))),
   }),
   release: automationCommand({
     name: 'automation.point.release',

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
+import { namedListOf } from './page.ts';
 import { derivedDataSchema, digestSchema, identifierSchema, timestampSchema } from './processing.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -35,16 +36,7 @@ const entrySchema = strict({
 });
 export type ResultEntry = Static<typeof entrySchema>;
 
-export const resultListSchema = strict({
-  schema: Type.Literal('svc.data-processing.results.v1'),
-  list: Type.Array(entrySchema),
-  total: count,
-  page: Type.Integer(),
-  page_size: Type.Integer(),
-  total_pages: Type.Integer(),
-  has_next: Type.Boolean(),
-  has_previous: Type.Boolean(),
-});
+export const resultListSchema = namedListOf(entrySchema, { schema: Type.Literal('svc.data-processing.results.v1') });
 export type ResultList = Static<typeof resultListSchema>;
 
 export const resultParamsSchema = strict({

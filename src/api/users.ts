@@ -2,6 +2,7 @@
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
+import { listOf } from './page.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 const none = strict({});
@@ -72,7 +73,7 @@ export const users = {
     params: none,
     query: none,
     body: null,
-    answer: successOf(strict({ list: Type.Array(account) })),
+    answer: successOf(listOf(account)),
   },
   add: {
     ...managing,

@@ -2,8 +2,10 @@
  * The handlers of area A [rules §2]. Each runs after the pipeline has authenticated, authorized, confirmed,
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
+
 import { automation } from '../api/automation.ts';
 import { type Answer, type CallContext, type HandledCapability, successText } from '../api/capability.ts';
+import { pagePosition } from '../api/page.ts';
 import { ruleTests } from '../api/rule-tests.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
@@ -115,20 +117,11 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
   const mode = query['mode'] as RuleRow['mode'] | undefined;
   const { rows, total } = await parts.store.list({ enabled, mode, search: query['search'] }, page, pageSize);
   const statuses = query['include'] === 'status' ? await statusesOf(parts, rows) : undefined;
-  const totalPages = Math.ceil(total / pageSize);
   const list = rows.map(({ id, name, key, enabled: isEnabled, mode: inMode, description }, index) => {
     const text = JSON.stringify({ id, name, enabled: isEnabled, mode: inMode, description, key });
     return statuses === undefined ? text : `${text.slice(0, -1)},"status":${statuses[index] ?? 'null'}}`;
   });
-  const pages = {
-    total,
-    page,
-    page_size: pageSize,
-    total_pages: totalPages,
-    has_next: page < totalPages,
-    has_previous: page > 1,
-  };
-  return successText(`{"list":[${list.join(',')}],${JSON.stringify(pages).slice(1)}`);
+  return successText(`{"list":[${list.join(',')}],${JSON.stringify(pagePosition(total, page, pageSize)).slice(1)}`);
 }
 
 /** The list works without the engine: an unavailable status is null. */

@@ -1,5 +1,7 @@
 /** The handlers of points, overrides and limits [points §7], [points §8]. */
+
 import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
+import { pagePosition, wholeList } from '../api/page.ts';
 import { points as descriptors } from '../api/points.ts';
 import type { PointAuthority } from '../automation/authority-keeper.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
@@ -57,7 +59,7 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
     {
       descriptor: descriptors.overrides,
       resource: listResource,
-      handler: async () => success({ list: (await parts.engine.ask('grants', null)).map(grantView) }),
+      handler: async () => success(wholeList((await parts.engine.ask('grants', null)).map(grantView))),
     },
     {
       descriptor: descriptors.release,
@@ -92,15 +94,9 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
     texts: new Map(texts.map(({ index, text }) => [index, text])),
     nameOf: await namesOf(parts, owners),
   };
-  const totalPages = Math.ceil(found.length / pageSize);
   return success({
     list: shown.map((each) => pointEntry(parts.site(), each, sample, knowledge)),
-    total: found.length,
-    page,
-    page_size: pageSize,
-    total_pages: totalPages,
-    has_next: page < totalPages,
-    has_previous: page > 1,
+    ...pagePosition(found.length, page, pageSize),
   });
 }
 

@@ -1,6 +1,8 @@
 /** The handlers of channels [points §8.5], [points §8.6]. */
+
 import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import { channels as descriptors } from '../api/channels.ts';
+import { wholeList } from '../api/page.ts';
 import { Fault } from '../base/fault.ts';
 import { timeLabel } from '../base/timestamp.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
@@ -36,7 +38,7 @@ export function channelCapabilities(parts: ChannelOperatorParts): HandledCapabil
 
 async function list({ site, sample, devices }: ChannelOperatorParts): Promise<Answer> {
   const [now, traffic, errors] = await Promise.all([sample(), devices.traffic(), devices.errors()]);
-  return success({ list: channelEntries(site(), now, { states: devices.channels(), traffic, errors }) });
+  return success(wholeList(channelEntries(site(), now, { states: devices.channels(), traffic, errors })));
 }
 
 function positionOf(

@@ -1,5 +1,7 @@
 /** Account management by an Admin over HTTP [identity §7.2]. */
+
 import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
+import { wholeList } from '../api/page.ts';
 import { users as descriptors, tokenResourceId, tokens } from '../api/users.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -24,7 +26,7 @@ export function userCapabilities(parts: UserParts): HandledCapability[] {
     {
       descriptor: descriptors.list,
       resource,
-      handler: async () => success({ list: (await accounts.list()).map(accountView) }),
+      handler: async () => success(wholeList((await accounts.list()).map(accountView))),
     },
     {
       descriptor: descriptors.add,

@@ -128,7 +128,7 @@ describe('[points §7] an actuator in hand', () => {
       [400, 'invalid-input'],
       [428, 'confirmation-required'],
     ]);
-    expect((await service.read('/overrides')).body['data']).toEqual({ list: [] });
+    expect((await service.read('/overrides')).body['data']).toMatchObject({ list: [], total: 0 });
     // The longest and the shortest are accepted.
     for (const seconds of [604_800, 1]) expect((await override(1, seconds)).status).toBe(200);
     await waitFor(async () => (await service.read('/overrides')).text.includes('"list":[]') || undefined);

@@ -1,6 +1,8 @@
 /** The handlers for stored results and their scores [data-processing §8]. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer, BoundCapability, CallContext } from '../../api/capability.ts';
+import { pagePosition } from '../../api/page.ts';
 import { dataProcessing } from '../../api/processing-capabilities.ts';
 import {
   type KeptResult,
@@ -79,16 +81,10 @@ async function listed({ query }: CallContext, { store, clock }: ResultParts): Pr
   const span = spanOf(from ?? formatTimestamp(0), to, clock);
   const page = Number(text);
   const { list, total } = await store.page({ taskId: task, bindingId: binding }, span, page);
-  const total_pages = Math.ceil(total / resultPageSize);
   return {
     schema: 'svc.data-processing.results.v1',
     list: [...list],
-    total,
-    page,
-    page_size: resultPageSize,
-    total_pages,
-    has_next: page < total_pages,
-    has_previous: page > 1,
+    ...pagePosition(total, page, resultPageSize),
   };
 }
 
