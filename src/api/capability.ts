@@ -35,6 +35,8 @@ export interface Capability {
   readonly idempotent: boolean;
   readonly params: TSchema;
   readonly query: TSchema;
+  /** Whatever the query holds is ignored. */
+  readonly ignoresQuery?: true;
   /** Schema of the JSON body; null when the route takes none. */
   readonly body: TSchema | null;
   /** Which limit of the gateway bounds how often a subject may call; commands have theirs by their kind. */

@@ -6,7 +6,12 @@ import type { Capability } from './capability.ts';
 
 const none = Type.Object({}, { additionalProperties: false });
 
+/** Ignores queries: monitors and load balancers add parameters of their own [platform §2.6]. */
 function publicQuery<A extends TSchema>(name: string, summary: string, path: string, answer: A) {
+  return { ...query(name, summary, path, answer), ignoresQuery: true } as const;
+}
+
+function query<A extends TSchema>(name: string, summary: string, path: string, answer: A) {
   return {
     name,
     summary,
@@ -68,7 +73,7 @@ export const platform = {
     strict({ status: Type.Literal('ready'), checks: readyChecks }),
   ),
   metrics: {
-    ...publicQuery(
+    ...query(
       'platform.metrics',
       'Measurements of the running service, for Prometheus',
       '/metrics',

@@ -52,7 +52,7 @@ export async function addConsole(server: Server, folder: string = consoleFolder)
     },
   });
   fastify.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/',
     async handler(_request, reply) {
       const page = await pageOf(file);

@@ -90,10 +90,22 @@ describe('[platform §2.1] the error envelope for failures of the framework', ()
     expectEnvelope(await ask(...lines), status, code);
   });
 
-  test('HEAD answers as an unknown method does, without a body', async () => {
+  test.each([
+    ['a public route', 200, ['/open HTTP/1.1', 'host: x', closing]],
+    ['a route behind authentication', 200, ['/look HTTP/1.1', 'host: x', engineer, closing]],
+    ['the same without credentials', 401, ['/look HTTP/1.1', 'host: x', closing]],
+    ['a wrong query', 400, ['/look?page=1 HTTP/1.1', 'host: x', engineer, closing]],
+    ['an unknown path', 404, ['/nope HTTP/1.1', 'host: x', closing]],
+    ['a path without GET', 404, ['/change HTTP/1.1', 'host: x', engineer, closing]],
+  ])('[platform §2.6] HEAD of %s answers %d like GET, without a body', async (_what, status, [line = '', ...more]) => {
     await start();
-    const answer = await ask('HEAD /open HTTP/1.1', 'host: x', closing);
-    expect([answer.status, answer.error]).toEqual([404, undefined]);
+    const named = ({ headers }: RawAnswer) => ['content-type', 'content-length'].map((name) => headers.get(name));
+    const get = await ask(`GET ${line}`, ...more);
+    const head = await sendRaw(gateway.port, `${[`HEAD ${line}`, ...more].join('\r\n')}\r\n\r\n`);
+    expect(head.split('\r\n\r\n')[1]).toBe('');
+    const answer = await ask(`HEAD ${line}`, ...more);
+    expect([get.status, answer.status]).toEqual([status, status]);
+    expect(named(answer)).toEqual(named(get));
   });
 
   test('HTTP/1.0 without Host is answered', async () => {

@@ -108,7 +108,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         subject,
         correlationId: call.correlationId,
         params: stringsOf(decodeParams(call.params)),
-        query: stringsOf(decodeQuery(singleValues(call.query))),
+        query: descriptor.ignoresQuery === true ? {} : stringsOf(decodeQuery(singleValues(call.query))),
         body: decodeBody?.(body),
         header: call.header,
         ifMatch: unquoted(call.header('if-match')),

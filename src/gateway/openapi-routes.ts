@@ -19,7 +19,6 @@ const contractFolder = join(import.meta.dirname, '..', '..', 'docs', 'contract')
 
 export function addApiDescription({ fastify }: Server, capabilities: readonly Capability[], version: string): void {
   let text: string | undefined;
-  answerHead(fastify);
   fastify.get('/openapi.json', (_request, reply) => {
     text ??= JSON.stringify(describeApi(capabilities, version));
     return reply.type('application/json; charset=utf-8').send(text);
@@ -88,16 +87,4 @@ async function referencePage(): Promise<FastifyInstance> {
 function contractPages(): (readonly [name: string, text: string])[] {
   if (!existsSync(contractFolder)) return [];
   return readdirSync(contractFolder).map((name) => [name, readFileSync(join(contractFolder, name), 'utf8')] as const);
-}
-
-/** Pages added from here on answer HEAD like GET, without the body. */
-function answerHead(fastify: FastifyInstance): void {
-  fastify.addHook('onRoute', (route) => {
-    if (route.method !== 'GET' || !isPage(route.url)) return;
-    fastify.route({ ...route, method: 'HEAD' });
-  });
-}
-
-function isPage(url: string): boolean {
-  return url === '/openapi.json' || url === pagePath || url.startsWith(`${pagePath}/`);
 }

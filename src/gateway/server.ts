@@ -116,7 +116,6 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
     logger: false,
     bodyLimit: limits.rule_body_bytes,
     requestTimeout: limits.request_timeout_ms,
-    exposeHeadRoutes: false,
     // A request that arrives on an open connection while the server drains is answered like any other.
     return503OnClosing: false,
     trustProxy: limits.trusted_proxies.length === 0 ? false : [...limits.trusted_proxies],

@@ -118,19 +118,10 @@ const decidedElsewhere = [
   'POST /api/v1/identity/users/:name/role',
   'GET /',
   'GET /assets/*',
-  'HEAD /assets/*',
   'GET /*',
-  'HEAD /',
-  'HEAD /*',
   'GET /docs/js/scalar.js',
   'GET /docs/',
-  'HEAD /openapi.json',
-  'HEAD /docs',
-  'HEAD /docs/',
-  'HEAD /docs/js/scalar.js',
-  ...readdirSync(join(root, 'docs', 'contract')).flatMap((page) =>
-    ['GET', 'HEAD'].map((method) => `${method} /docs/contract/${page}`),
-  ),
+  ...readdirSync(join(root, 'docs', 'contract')).map((page) => `GET /docs/contract/${page}`),
 ];
 
 /** [data-processing §5.1]: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */
@@ -157,8 +148,32 @@ afterAll(async () => {
 test('the routes are those of the contract, and no other', () => {
   const stated = [...specified, ...proofs, ...decided, ...operator, ...revisions, ...site, ...alarms];
   const known = new Set([...stated, ...decidedElsewhere]);
-  expect([...service.routes].filter((route) => !known.has(route))).toEqual([]);
+  const routes = [...service.routes].filter((route) => !route.startsWith('HEAD '));
+  expect(routes.filter((route) => !known.has(route))).toEqual([]);
   expect(stated.filter((route) => !service.routes.has(route))).toEqual([]);
+});
+
+test('[platform §2.6] every GET route has its HEAD, and nothing else has', () => {
+  const pathsOf = (method: string) =>
+    [...service.routes]
+      .filter((route) => route.startsWith(`${method} `))
+      .map((route) => route.slice(method.length + 1));
+  expect(pathsOf('HEAD').toSorted()).toEqual(pathsOf('GET').toSorted());
+});
+
+test.each(['/health', '/api/v1/platform', '/ready'])(
+  '[platform §2.6] %s ignores queries, HEAD included',
+  async (path) => {
+    const plain = await (await fetch(`${base}${path}`)).text();
+    const asked = await fetch(`${base}${path}?probe=1&probe=2`);
+    expect([asked.status, await asked.text()]).toEqual([200, plain]);
+    const head = await fetch(`${base}${path}?probe=1`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, `${plain.length}`, '']);
+  },
+);
+
+test('[platform §2.6] /metrics is behind authentication for others, so an unknown parameter is 400', async () => {
+  expect((await fetch(`${base}/metrics?probe=1`)).status).toBe(400);
 });
 
 test('[platform §2.1] route families that are not exposed answer 404 in the envelope, with any method', async () => {
