@@ -81,6 +81,16 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
       ...(call.traceId === undefined ? {} : { traceId: call.traceId }),
     };
   };
+  /** The one log line of an audited call, at its end. */
+  const note = ({ correlationId, action, resource, subject, outcome }: AuditEntry, more: object): void =>
+    parts.log.info('audited call', {
+      correlation_id: correlationId,
+      action,
+      outcome,
+      resource: resource.resourceId,
+      subject: subject.subjectId,
+      ...more,
+    });
   /** The record of a refusal, or of many of its kind. */
   const refusal = async (
     call: RecordedCall,
@@ -103,6 +113,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     const isOne = params && many === null;
     const resource = isOne ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
     await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
+    note({ ...denied, resource }, counted);
   };
   return {
     /** Records a refused command; if that fails, the command is still refused. */
@@ -131,10 +142,11 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     },
 
     async terminal(call, subject, acceptedEventId, outcome, answer, resolution) {
+      const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
+      const resourceId = answer.resourceId ?? resolution?.resourceId;
+      const ended = { ...entry(call, subject, outcome, resourceId), ...details, acceptedEventId };
+      note(ended, outcome === 'failed' ? { code: codeOf(answer.auditDetails) } : {});
       try {
-        const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
-        const resourceId = answer.resourceId ?? resolution?.resourceId;
-        const ended = { ...entry(call, subject, outcome, resourceId), ...details, acceptedEventId };
         await withDeadline(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
         return 'recorded';
       } catch (failure) {
@@ -143,6 +155,11 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
       }
     },
   };
+}
+
+/** The code of the fault that ended a call, as its terminal record has it. */
+function codeOf(details: unknown): unknown {
+  return typeof details === 'object' && details !== null && 'code' in details ? details.code : undefined;
 }
 
 /** Number and time span of the refusals in a record. */

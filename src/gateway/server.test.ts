@@ -6,7 +6,7 @@ import type { BoundCapability, CallContext, Capability, Permission, Subject } fr
 import type { AuditEntry } from '../audit/event.ts';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { silentLog } from '../base/log.ts';
+import { type LogFields, silentLog } from '../base/log.ts';
 import { type GatewayLimits, gatewayLimits } from './limits.ts';
 import { createRateLimits } from './rate-limit.ts';
 import { createServer, type Server } from './server.ts';
@@ -64,12 +64,14 @@ describe('[platform §3] one pipeline', () => {
   let server: Server;
   let base: string;
   const entries: AuditEntry[] = [];
+  const logged: LogFields[] = [];
   const handled: CallContext[] = [];
   let auditFails: (entry: AuditEntry) => boolean;
   let handlerFails: Error | undefined;
 
   const start = async (limits: Partial<GatewayLimits> = {}): Promise<void> => {
     entries.length = 0;
+    logged.length = 0;
     handled.length = 0;
     auditFails = () => false;
     handlerFails = undefined;
@@ -100,7 +102,7 @@ describe('[platform §3] one pipeline', () => {
       },
       site,
       rateLimits: createRateLimits(all),
-      log: silentLog,
+      log: { ...silentLog, info: (message, fields) => void logged.push({ message, ...fields }) },
       limits: all,
       clock: systemClock,
     });
@@ -242,6 +244,36 @@ describe('[platform §3] one pipeline', () => {
     auditFails = (entry) => entry.outcome === 'succeeded';
     const answer = await send(good);
     expect([answer.status, answer.headers.get('x-svc-audit')]).toEqual([200, 'incomplete']);
+  });
+
+  test('every audited call leaves one log line, with its correlation id, action and outcome', async () => {
+    await start();
+    const id = 'walk-from-a.b:c_1';
+    const headers = { 'x-correlation-id': id };
+    const path = '/things/77';
+    const line = {
+      message: 'audited call',
+      correlation_id: id,
+      action: 'test.change',
+      resource: 'thing:77',
+      subject: 'ada',
+    };
+    const loggedBy = async (sent: Sent): Promise<readonly LogFields[]> => {
+      logged.length = 0;
+      await send(sent);
+      return [...logged];
+    };
+    expect(await loggedBy({ ...good, path, headers })).toEqual([{ ...line, outcome: 'succeeded' }]);
+    handlerFails = new Fault('revision-conflict', 'the rule is at another revision');
+    expect(await loggedBy({ ...good, path, headers })).toEqual([
+      { ...line, outcome: 'failed', code: 'revision-conflict' },
+    ]);
+    const denied = { ...line, outcome: 'denied', code: 'permission-denied' };
+    expect(await loggedBy({ ...good, path, headers, token: 'viewer' })).toEqual([denied]);
+    handlerFails = undefined;
+    auditFails = (entry) => entry.outcome === 'succeeded';
+    expect(await loggedBy({ ...good, path, headers })).toEqual([{ ...line, outcome: 'succeeded' }]);
+    expect(await loggedBy({ token: 'viewer', method: 'GET', path, headers })).toEqual([]);
   });
 
   test('an unexpected error is recorded as failed and leaks nothing', async () => {

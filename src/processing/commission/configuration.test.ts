@@ -1,5 +1,5 @@
 /** The configuration folder as a whole: the examples are read, errors have file and line, a revision means one content. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -201,6 +201,11 @@ describe('[data-processing §2.3] a revision means one content for ever', () => 
     expect(read().ok).toBe(true);
     change(taskFile, ['max_gap_seconds: 5400', 'max_source_skew_seconds: 5 # the default\n  max_gap_seconds: 5400']);
     expect(read().ok).toBe(true);
+  });
+
+  test('[platform §1.1] the file of digests is readable by its owner only', () => {
+    expect(read().ok).toBe(true);
+    expect(statSync(join(folder, 'digests.json')).mode & 0o777).toBe(0o600);
   });
 
   test('a file of digests that is damaged stops the start instead of forgetting', () => {

@@ -28,7 +28,7 @@ export function keptDigestsFile(path: string): KeptDigests {
     write(digests) {
       mkdirSync(dirname(path), { recursive: true });
       const content = { schema: schemaId, digests: Object.fromEntries(digests) };
-      replaceDurably(path, `${JSON.stringify(content, null, 2)}\n`, 0o644);
+      replaceDurably(path, `${JSON.stringify(content, null, 2)}\n`);
     },
   };
 }
