@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../base/clock.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import { parseTimestamp } from '../base/timestamp.ts';
-import { CommandError } from './exit.ts';
+import { CommandError, exitCodes } from './exit.ts';
 import type { Remote } from './remote.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -25,11 +25,35 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, terminal.outIsTerminal ? 2 : undefined)}\n`);
 }
 
+/** For commands whose result is not an answer of the service. */
+export const jsonResultOption = ['--json', 'print the result as JSON'] as const;
+
+export interface JsonResult {
+  readonly json?: true;
+}
+
+/** The result of a command: `data` with `--json`, otherwise `text`. */
+export function printResult(terminal: Terminal, { json }: JsonResult, data: unknown, text: string): void {
+  if (json === true) printJson(terminal, data);
+  else terminal.out(text);
+}
+
 /** Times of options, in milliseconds since the epoch. */
 export function readTime(text: string): number {
   const ms = parseTimestamp(text);
   if (ms === null) throw new InvalidArgumentError('Give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
   return ms;
+}
+
+/** The bounds of a reason in characters. */
+const reasonLength = [3, 500] as const;
+
+/** A reason that no service checks, because the command works on the data dir. */
+export function recordedReason(text: string): string {
+  const [least, most] = reasonLength;
+  if (text.length < least || text.length > most)
+    throw new CommandError(`--reason must have ${least} to ${most} characters`, exitCodes.notConfirmed);
+  return text;
 }
 
 /** Whole numbers whose range the service validates. */

@@ -220,8 +220,8 @@ describe('[platform §7] output', () => {
       error: expect.stringMatching(/^Usage: setpoint rules /),
     });
     // Required options are marked as such, and no others.
-    const { out } = await run(['revoke-token', '--help']);
-    expect(out).toMatch(/--reason <text> +why \(required\)\n/);
+    const { out } = await run(['token', 'revoke', '--help']);
+    expect(out).toMatch(/--reason <text> +why, 3 to 500 characters \(required\)\n/);
     expect(out.split('(required)')).toHaveLength(2);
   });
 
@@ -245,12 +245,19 @@ describe('[platform §7] output', () => {
 function wholeProgram(): readonly (readonly [path: string, help: string])[] {
   const { terminal } = testTerminal();
   const program = createProgram(programParts(terminal), commandsWithoutService(terminal));
-  return program.commands.flatMap((command) =>
-    command.commands.length === 0
+  return program.commands.flatMap((command) => [
+    // Groups alone do nothing, but for `token`, which signs one.
+    ...(command.commands.length === 0 || command.name() === 'token'
       ? [[command.name(), command.helpInformation()] as const]
-      : command.commands.map((child) => [`${command.name()} ${child.name()}`, child.helpInformation()] as const),
-  );
+      : []),
+    ...command.commands.map((child) => [`${command.name()} ${child.name()}`, child.helpInformation()] as const),
+  ]);
 }
+
+test('[platform §7] every command has --json, but for those that serve until they are stopped, and the completion', () => {
+  const without = wholeProgram().filter(([, help]) => !help.includes('--json '));
+  expect(without.map(([path]) => path)).toEqual(['serve', 'simulate', 'witness', 'mcp', 'completion']);
+});
 
 describe('commands that need no service are loaded for themselves alone', () => {
   test('each command prints the same help, whichever others were loaded for it', async () => {

@@ -57,6 +57,8 @@ export function createProgram(parts: ProgramParts, own: OwnCommands | null): Com
   const setpoint = new Command('setpoint')
     .description('Rule automation, audit and forecasts for one site')
     .version(parts.version)
+    // Options belong to the command that they follow: `token` has some, and so have the commands below it.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),

@@ -216,8 +216,10 @@ test('[audit §7] /ready shows a broken chain, and the verification a rule that 
   expect(await askReady(service)).toMatchObject({ status: 503, audit: 'broken' });
   // Control and everything else continue; once a person confirms, so do checkpoints.
   expect((await addRule(service, 'four')).status).toBe(200);
-  const said = run(of, {}, 'audit', 'acknowledge-break', '--reason', 'an experiment', '--confirmed');
+  const said = run(of, {}, 'audit', 'acknowledge-break', '--reason', 'an experiment', '--confirmed', '--json');
   expect([said.status, said.stderr]).toEqual([0, '']);
+  const named = { log: expect.stringContaining('events of'), origin: expect.stringMatching(/\/events\/2$/) };
+  expect(JSON.parse(said.stdout)).toEqual([{ ...named, sequence: expect.stringMatching(/^\d+$/) }]);
   await waitFor(async () => (await askReady(service)).status === 200, 20_000);
   await addRule(service, 'five');
   await service.stop();

@@ -1,5 +1,6 @@
 /** From an empty folder to a rule that acts on a SunSpec device, by the command line [points §1.1], [points §8.7]; counted. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -138,6 +139,16 @@ test('points of a running site by their references: read, written and traced; a 
   expect(await ended).toBe(0);
   // One line per change, not one per check.
   expect(seen.match(/ 1:measurement:1 /g)).toHaveLength(1);
+  const again = ['points', 'write', '1:action:1', '90', '--reason', 'as JSON', '--confirmed', '--json'];
+  const entry = { instance: 1, point_type: 'action', point: 1, last_command: { written: 90, result: 'written' } };
+  expect(JSON.parse(setpoint(...again).stdout)).toMatchObject(entry);
+  const lines = spawn(process.execPath, [programFile('setpoint'), 'points', 'watch', '1:1', '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  closers.push(() => void lines.kill());
+  const [first] = (await once(lines.stdout, 'data')) as [Buffer];
+  expect(JSON.parse(first.toString())).toMatchObject({ instance: 1, point: 1, value: 12.345 });
   expect(setpoint('points', 'write', '1:measurement:1', '5', '--reason', 'no', '--confirmed').status).toBe(2);
   expect(setpoint('points', 'read', '9:1')).toMatchObject({
     status: 1,
@@ -264,6 +275,36 @@ test('points from a table: all of them, or none with the error of each row', () 
   expect(status).toBe(1);
   expect(stderr).toMatch(/service\.yaml:1: .*reconnect_min_ms/);
   expect(stderr).toMatch(/site\.yaml:\d+: \/channels\/0\/driver unknown driver carrier-pigeon/);
+}, 60_000);
+
+test('[platform §7] the commands on the files of a site print their results as JSON', () => {
+  const folders = emptyFolders();
+  const run = (...args: string[]) => runCommand('setpoint', [...args, '--json'], serviceEnvironment(folders));
+  const result = (...args: string[]): unknown => JSON.parse(run(...args).stdout);
+  const file = join(folders.config, 'site.yaml');
+  expect(result('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed')).toEqual({ file });
+  const device = ['--name', 'meter', '--set', 'host=10.0.0.7', '--confirmed'];
+  expect(result('site', 'add', 'eastron-sdm630', ...device)).toEqual({
+    file,
+    instance: 1,
+    name: 'meter',
+    template: 'eastron-sdm630',
+    points: expect.any(Number),
+  });
+  expect(result('site', 'check')).toEqual({ errors: [], warnings: [] });
+  expect(result('site', 'test-template', 'eastron-sdm630')).toEqual({ template: 'eastron-sdm630', self_tests: 1 });
+  const table = join(folders.config, 'points.csv');
+  const header = 'instance,instance_name,point,name,kind,unit,channel,address.table,address.register,address.type';
+  writeFileSync(table, `${header}\n2,extra,1,power,measurement,kW,eastron-sdm630-1,input,100,int32\n`);
+  expect(run('site', 'import-points', table)).toMatchObject({ status: 2, stdout: '' });
+  expect(result('site', 'import-points', table, '--confirmed')).toEqual({ file, points: 1 });
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Europe/Amsterdam', 'Europe/Atlantis'));
+  const wrong = run('site', 'check');
+  expect([wrong.status, JSON.parse(wrong.stdout)]).toEqual([
+    1,
+    { errors: ['site.yaml:5: /site/timezone is not an IANA time zone'], warnings: [] },
+  ]);
+  expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { code: 'command-failed' } });
 }, 60_000);
 
 test('[points §1.1] a device of a template joins a channel of the site; digits may be text', () => {

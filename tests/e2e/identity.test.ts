@@ -255,6 +255,32 @@ describe('[platform §2.4] limits: failed authentications of the live stream', (
 });
 
 describe('[identity §7.3] tokens that are revoked', () => {
+  test('token list names those that were issued, and revoke takes an id from it', async () => {
+    const service = await start(folders());
+    const env = serviceEnvironment(service.folders);
+    const issued = ['ada', 'eve'].map((subject) => {
+      const { stdout } = runCommand('setpoint', ['token', '--role', 'Viewer', '--subject', subject, '--json'], env);
+      return JSON.parse(stdout) as { token: string; token_id: string; expires_at: string };
+    });
+    const list = () =>
+      runCommand('setpoint', ['token', 'list'], env)
+        .stdout.trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t'));
+    const named = () => list().map(([id, subject, role, , expires, state]) => [id, subject, role, expires, state]);
+    const [ada, eve] = issued;
+    expect(named()).toEqual([
+      [eve?.token_id, 'eve', 'Viewer', eve?.expires_at, 'valid'],
+      [ada?.token_id, 'ada', 'Viewer', ada?.expires_at, 'valid'],
+    ]);
+    const revoke = ['token', 'revoke', '--id', eve?.token_id ?? '', '--reason', 'left in a train'];
+    expect(runCommand('setpoint', revoke, env).status).toBe(0);
+    expect(named().map((line) => line.at(-1))).toEqual(['revoked', 'valid']);
+    const statuses = () => Promise.all(issued.map(async ({ token }) => (await ask(service.base, rules, token)).status));
+    await waitFor(async () => (await statuses())[1] === 401 || undefined, 5000);
+    expect(await statuses()).toEqual([200, 401]);
+  });
+
   test('by id over HTTP, by subject on the command line: refused here, and their live streams end', async () => {
     const service = await start(folders());
     const admin = await service.token('Admin');
@@ -287,7 +313,7 @@ describe('[identity §7.3] tokens that are revoked', () => {
     expect(await statuses()).toEqual([401, 200, 200]);
     expect(await closed).toBe(4001);
     const env = serviceEnvironment(service.folders);
-    const done = runCommand('setpoint', ['revoke-token', '--subject', 'ada', '--reason', 'has left'], env);
+    const done = runCommand('setpoint', ['token', 'revoke', '--subject', 'ada', '--reason', 'has left'], env);
     expect([done.status, done.stdout]).toEqual([0, 'revoked: all tokens and sessions of ada until now\n']);
     await waitFor(async () => (await statuses())[1] === 401 || undefined, 5000);
     expect(await statuses()).toEqual([401, 401, 200]);
@@ -297,7 +323,7 @@ describe('[identity §7.3] tokens that are revoked', () => {
     const path = '/api/v1/identity/tokens/revoke';
     const body = { subject: 'ada', reason: 'not mine', confirmed: true };
     expect((await service.request('POST', path, { token: others, body })).status).toBe(403);
-    expect(runCommand('setpoint', ['revoke-token', '--reason', 'nobody'], env).status).not.toBe(0);
+    expect(runCommand('setpoint', ['token', 'revoke', '--reason', 'nobody'], env).status).not.toBe(0);
     await service.stop();
     const database = openDatabase(join(service.folders.data, 'site.sqlite'));
     const events = await database.query

@@ -87,7 +87,7 @@ describe('setpoint migrate', () => {
     ];
     for (const args of [
       ['token', '--role', 'Engineer', '--subject', 'ann'],
-      ['revoke-token', '--subject', 'ann', '--reason', 'left'],
+      ['token', 'revoke', '--subject', 'ann', '--reason', 'left'],
       ['users', 'list'],
       ['sign-in-link'],
       ['audit', 'verify'],
@@ -107,7 +107,7 @@ describe('setpoint migrate', () => {
     const { env: server, remove } = await storageOn('postgres', folders);
     const service = await startTestService(folders);
     expect((await service.command('POST', '/rules', { name: 'a' })).status).toBe(200);
-    const revoke = ['revoke-token', '--subject', 'ann', '--reason', 'left'];
+    const revoke = ['token', 'revoke', '--subject', 'ann', '--reason', 'left'];
     const elsewhere = runCommand('setpoint', revoke, serviceEnvironment(folders, server));
     expect([elsewhere.status, elsewhere.stderr]).toEqual([1, expect.stringContaining('is in its files: unset')]);
     await service.stop();

@@ -73,6 +73,21 @@ describe('[identity §7] links and accounts', () => {
     expect((await service.request('POST', '/session', { token: null, body: { code } })).status).toBe(401);
   });
 
+  test('[platform §7] the commands on accounts and tokens print their results as JSON', () => {
+    const result = (...args: string[]): unknown => JSON.parse(runCommand('setpoint', [...args, '--json'], env).stdout);
+    const at = expect.stringMatching(/^\d{4}-.+Z$/);
+    const link = expect.stringMatching(/#set-password=[A-Za-z0-9_-]{43}$/);
+    expect(result('users', 'add', 'carl', '--role', 'Viewer')).toEqual({ name: 'carl', link, expires_at: at });
+    const changed = { name: 'carl', role: 'Engineer', former_role: 'Viewer' };
+    expect(result('users', 'change-role', 'carl', '--role', 'Engineer')).toEqual(changed);
+    expect(result('users', 'reset', 'carl')).toEqual({ name: 'carl', link, expires_at: at });
+    expect(result('users', 'disable', 'carl')).toEqual({ name: 'carl', state: 'disabled' });
+    const signIn = expect.stringMatching(/#code=[A-Za-z0-9_-]{43}$/);
+    expect(result('sign-in-link')).toEqual({ link: signIn, expires_at: at });
+    const revoked = { subject: 'carl', token_id: null, revoked_at: at };
+    expect(result('token', 'revoke', '--subject', 'carl', '--reason', 'left')).toEqual(revoked);
+  });
+
   test('an account from the command line to its end: invited, password, sign-in, live stream, disabled within 5 s', async () => {
     const added = runCommand('setpoint', ['users', 'add', 'ada', '--role', 'Engineer'], env);
     const code = /#set-password=([A-Za-z0-9_-]{43})/.exec(added.stdout)?.[1];

@@ -8,6 +8,7 @@ import { readIfThere } from '../../base/own-file.ts';
 import { checkProof } from '../../transparency/proof-file.ts';
 import { formatVerifier, keyTypes } from '../../transparency/signed-note.ts';
 import { nodeCryptography, noteSigner } from '../../transparency/signing.ts';
+import { confirmedOption, type JsonResult, jsonResultOption, printResult, recordedReason } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { verifyDataDir } from './audit-command.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
@@ -20,14 +21,11 @@ interface ProofOptions {
   readonly json?: true;
 }
 
-interface AcknowledgeOptions {
+interface AcknowledgeOptions extends JsonResult {
   readonly log?: AuditLogName;
   readonly reason: string;
   readonly confirmed?: true;
 }
-
-/** Maximum length of a reason in characters. */
-const reasonLength = [3, 500] as const;
 
 export function addAuditProofCommands(audit: Command, parts: DataDirParts): void {
   audit
@@ -47,9 +45,10 @@ export function addAuditProofCommands(audit: Command, parts: DataDirParts): void
   audit
     .command('acknowledge-break')
     .description('record that a log was found broken, and let it be signed anew from there')
-    .requiredOption('--reason <text>', 'what happened, 3 to 500 characters')
+    .requiredOption('--reason <text>', 'what happened, 3 to 500 characters', recordedReason)
     .option('--log <log>', 'events or access, also when only a witness noticed; else those that do not verify')
-    .option('--confirmed', 'make the change; without it the command only explains it')
+    .option(...confirmedOption)
+    .option(...jsonResultOption)
     .action((options: AcknowledgeOptions) => acknowledge(parts, options));
 }
 
@@ -104,10 +103,9 @@ function timeLabelOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
 }
 
-async function acknowledge(parts: DataDirParts, { log, reason, confirmed }: AcknowledgeOptions): Promise<void> {
+async function acknowledge(parts: DataDirParts, given: AcknowledgeOptions): Promise<void> {
   const { terminal } = parts;
-  if (reason.length < reasonLength[0] || reason.length > reasonLength[1])
-    throw new CommandError('--reason must have 3 to 500 characters', exitCodes.notConfirmed);
+  const { log, reason, confirmed } = given;
   if (log !== undefined && log !== 'events' && log !== 'access')
     throw new CommandError('--log must be events or access', exitCodes.notConfirmed);
   const options = { details: false };
@@ -120,13 +118,16 @@ async function acknowledge(parts: DataDirParts, { log, reason, confirmed }: Ackn
       exitCodes.notConfirmed,
     );
   await withDatabase(parts, async ({ database }) => {
+    const begun = [];
     for (const { owner, broken } of meant) {
       const { origin, sequence } = await acknowledgeBreak({ database, clock: parts.clock }, owner, {
         reason,
         broken,
         osUser: parts.osUser(),
       });
-      terminal.out(`${nameOf(owner)} goes on as ${origin} from sequence ${sequence}\n`);
+      begun.push({ log: nameOf(owner), origin, sequence: String(sequence) });
     }
+    const lines = begun.map((each) => `${each.log} goes on as ${each.origin} from sequence ${each.sequence}\n`);
+    printResult(terminal, given, begun, lines.join(''));
   });
 }

@@ -3,7 +3,7 @@
  * by the composition root, which alone reads the environment.
  */
 import { existsSync } from 'node:fs';
-import type { AuditEntry } from '../../audit/event.ts';
+import type { AuditEntry, AuditScope } from '../../audit/event.ts';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
 import { databaseFile, databaseFormats, isOlder } from '../../databases/data-files.ts';
@@ -44,6 +44,8 @@ export interface DataDirParts {
 
 interface OpenDatabase {
   readonly database: Database;
+  /** Of the site. */
+  readonly scope: AuditScope;
   readonly audit: AuditLog;
   readonly begin: BeginActs;
 }
@@ -67,7 +69,7 @@ export async function withDatabase<T>(
       append: (entry) => audit.append(byUser(entry, osUser())),
       appendIn: (transaction, entry) => audit.appendIn(transaction, byUser(entry, osUser())),
     };
-    return await work({ database, audit: ofPerson, begin: recordedActs(database, ofPerson, clock) });
+    return await work({ database, scope, audit: ofPerson, begin: recordedActs(database, ofPerson, clock) });
   } finally {
     await database.close();
   }

@@ -7,11 +7,10 @@ import { addBackupCommands } from './backup-command.ts';
 import { addForecastCommands } from './forecasts-command.ts';
 import { addHistoryCommands } from './history-command.ts';
 import { addMigrateCommand } from './migrate-command.ts';
-import { addRevokeCommand } from './revoke-command.ts';
 import { addRuleFileCommands } from './rule-files-command.ts';
 import { addSimulateCommand, type SimulateParts } from './simulate-command.ts';
 import { addSiteCommands, type SiteFileParts } from './site-command.ts';
-import { addTokenCommand } from './token-command.ts';
+import { addTokenCommands } from './token-command.ts';
 import { addUserCommands } from './users-command.ts';
 import { addWitnessCommand, type WitnessParts } from './witness-command.ts';
 
@@ -25,8 +24,7 @@ export function addOwnCommands(setpoint: Command, groups: SharedGroups, parts: O
   addAuditProofCommands(groups.audit, parts);
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
   addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
-  addTokenCommand(setpoint, parts);
-  addRevokeCommand(setpoint, parts);
+  addTokenCommands(setpoint, parts);
   addUserCommands(setpoint, parts);
   addBackupCommands(setpoint, parts);
   addMigrateCommand(setpoint, parts);

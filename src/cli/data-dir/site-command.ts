@@ -9,7 +9,15 @@ import { selfTestFaults } from '../../devices/templates/self-test.ts';
 import type { DeviceTemplate, DeviceTemplates } from '../../site/device-template.ts';
 import { readSite } from '../../site/site.ts';
 import { freeInstanceId, newSiteText, withDevice, withPoints } from '../../site/site-edit.ts';
-import { confirmedOption, unreadable, wholeNumber } from '../command-line.ts';
+import {
+  confirmedOption,
+  type JsonResult,
+  jsonResultOption,
+  printJson,
+  printResult,
+  unreadable,
+  wholeNumber,
+} from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { printTable } from '../table.ts';
 import { printable, quantity } from '../terminal.ts';
@@ -25,7 +33,7 @@ export interface SiteFileParts extends DataDirParts {
   }>;
 }
 
-interface Confirmed {
+interface Confirmed extends JsonResult {
   readonly confirmed?: true;
 }
 type Texts = Readonly<Record<string, string>>;
@@ -42,6 +50,7 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .requiredOption('--timezone <zone>', 'IANA time zone, such as Europe/Amsterdam')
     .option('--name <name>', 'name for people; the id by default')
     .option(...confirmedOption)
+    .option(...jsonResultOption)
     .action((options: NewOptions) => newSite(parts, options));
   site
     .command('add')
@@ -52,6 +61,7 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .option('--channel <id>', 'a channel of the site that several devices share; a new one by default')
     .addOption(parameterOption('host=192.168.1.50'))
     .option(...confirmedOption)
+    .option(...jsonResultOption)
     .action((template: string, options: AddOptions) => addDevice(parts, template, options));
   site
     .command('templates')
@@ -62,17 +72,20 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .command('test-template')
     .description('run the self-test of a device template')
     .argument('<template>', 'one that `setpoint site templates` lists')
-    .action((template: string) => testTemplate(parts, template));
+    .option(...jsonResultOption)
+    .action((template: string, options: JsonResult) => testTemplate(parts, template, options));
   site
     .command('check')
     .description('list all errors in the files of a site, without starting the service')
     .argument('[dir]', 'the config dir; SVC_CONFIG_DIR by default')
-    .action((dir: string | undefined) => check(parts, dir ?? parts.settings().configDir));
+    .option('--json', 'print errors and warnings as JSON')
+    .action((dir: string | undefined, options: JsonResult) => check(parts, dir ?? parts.settings().configDir, options));
   site
     .command('import-points')
     .description('add the points of a CSV table to site.yaml; all rows or none')
     .argument('<file>', 'CSV with a header: instance, instance_name, point, name, kind, unit, channel, address.*')
     .option(...confirmedOption)
+    .option(...jsonResultOption)
     .action((file: string, options: Confirmed) => importPoints(parts, file, options));
 }
 
@@ -112,13 +125,14 @@ interface NewOptions extends Confirmed {
   readonly name?: string;
 }
 
-function newSite(parts: SiteFileParts, { id, timezone, name = id, confirmed }: NewOptions): void {
+function newSite(parts: SiteFileParts, options: NewOptions): void {
+  const { id, timezone, name = id } = options;
   const { configDir } = parts.settings();
   const path = join(configDir, siteFile);
   if (existsSync(path)) throw new CommandError(`${path} exists already: edit it, or use another SVC_CONFIG_DIR`);
   const text = newSiteText({ id, name, timezone });
   readSite(text, siteFile);
-  store(parts, path, text, `write ${path}`, confirmed);
+  store(parts, { file: path }, text, `write ${path}`, options);
 }
 
 interface AddOptions extends Confirmed {
@@ -128,7 +142,8 @@ interface AddOptions extends Confirmed {
   readonly set: Texts;
 }
 
-function addDevice(parts: SiteFileParts, template: string, { id, name, channel, set, confirmed }: AddOptions): void {
+function addDevice(parts: SiteFileParts, template: string, options: AddOptions): void {
+  const { id, name, channel, set } = options;
   const { path, text } = siteText(parts);
   const files = readSiteFiles(parts.settings().configDir);
   const parameters = parametersFor(templateNamed(files.templates, template), set);
@@ -138,10 +153,11 @@ function addDevice(parts: SiteFileParts, template: string, { id, name, channel, 
   const instance = site.instances.at(-1);
   const points = site.points.filter((point) => point.instance === instance?.id);
   const what = `add instance ${instance?.id} ${name} with ${quantity(points.length, 'point')} of ${template}`;
-  store(parts, path, edited, `${what} to ${path}`, confirmed);
+  const added = { file: path, instance: instance?.id, name, template, points: points.length };
+  store(parts, added, edited, `${what} to ${path}`, options);
 }
 
-function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirmed): void {
+function importPoints(parts: SiteFileParts, file: string, options: Confirmed): void {
   const { path, text } = siteText(parts);
   const points = readPointsTable(readText(file), basename(file));
   const { text: edited, rowOf, misnamed } = withPoints(text, points);
@@ -153,7 +169,8 @@ function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirm
     if (!(error instanceof YamlError)) throw error;
     throw new CommandError(error.lines.map((line) => atRow(line, basename(file), rowOf)).join('\n'));
   }
-  store(parts, path, edited, `add ${quantity(points.length, 'point')} to ${path}`, confirmed);
+  const added = { file: path, points: points.length };
+  store(parts, added, edited, `add ${quantity(points.length, 'point')} to ${path}`, options);
 }
 
 /** An error of an imported point, at its row of the table. */
@@ -182,12 +199,18 @@ function listTemplates({ terminal, settings }: SiteFileParts, json: boolean): vo
   );
 }
 
-async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: string): Promise<void> {
+async function testTemplate(
+  { terminal, settings, clock }: SiteFileParts,
+  name: string,
+  options: JsonResult,
+): Promise<void> {
   const { templates, sunSpecModels } = readSiteFiles(settings().configDir);
   const template = templateNamed(templates, name);
   const faults = await selfTestFaults(template, clock, { sunSpecModels });
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
-  terminal.out(`${name}: no errors (${quantity(template.self_test.length, 'self-test')})\n`);
+  const count = template.self_test.length;
+  const text = `${name}: no errors (${quantity(count, 'self-test')})\n`;
+  printResult(terminal, options, { template: name, self_tests: count }, text);
 }
 
 function parametersInWords({ parameters }: DeviceTemplate): string {
@@ -196,11 +219,12 @@ function parametersInWords({ parameters }: DeviceTemplate): string {
     .join(' ');
 }
 
-async function check({ terminal, checkSite }: SiteFileParts, dir: string): Promise<void> {
+async function check({ terminal, checkSite }: SiteFileParts, dir: string, options: JsonResult): Promise<void> {
   const { faults, warnings, summary } = await checkSite(dir);
-  for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
+  if (options.json === true) printJson(terminal, { errors: faults, warnings });
+  else for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
-  terminal.out(`${summary}\n`);
+  if (options.json !== true) terminal.out(`${summary}\n`);
 }
 
 function siteText(parts: SiteFileParts): { readonly path: string; readonly text: string } {
@@ -220,15 +244,15 @@ function readText(path: string): string {
 /** Atomic: a service that starts at the same time reads the old file or the new one. */
 function store(
   { terminal, settings }: SiteFileParts,
-  path: string,
+  changed: { readonly file: string },
   text: string,
   what: string,
-  confirmed: true | undefined,
+  options: Confirmed,
 ): void {
-  if (confirmed !== true)
+  if (options.confirmed !== true)
     throw new CommandError(`this would ${what}. Nothing was done; give --confirmed to do it`, exitCodes.notConfirmed);
   mkdirSync(settings().configDir, { recursive: true });
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? newFileMode;
-  replaceDurably(path, text, mode & 0o777);
-  terminal.out(`done: ${what}\n`);
+  const mode = statSync(changed.file, { throwIfNoEntry: false })?.mode ?? newFileMode;
+  replaceDurably(changed.file, text, mode & 0o777);
+  printResult(terminal, options, changed, `done: ${what}\n`);
 }

@@ -1,32 +1,52 @@
-/** `setpoint token` [identity §2]: signs a token with the site's own key, always with an audit record. */
+/** `setpoint token` [identity §2], [identity §7.3]: signs tokens with the site's own key, lists and revokes them, always with an audit record. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { tokenResourceId } from '../../api/users.ts';
+import { recordedDetails } from '../../audit/recorded-details.ts';
 import { newId } from '../../base/id.ts';
+import { timeLabel } from '../../base/timestamp.ts';
 import { issueToken, tokenLifetimeSecondsMaximum } from '../../gateway/identity.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { signingKey } from '../../gateway/local-keys.ts';
 import type { Role } from '../../gateway/roles.ts';
-import { CommandError } from '../exit.ts';
+import { type IssuedToken, issuedTokens } from '../../sign-in/issued-tokens.ts';
+import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
+import { type JsonResult, jsonResultOption, printResult, recordedReason } from '../command-line.ts';
+import { CommandError, exitCodes } from '../exit.ts';
+import { type Column, printTable } from '../table.ts';
 import { type DataDirParts, forPerson, withDatabase } from './data-dir.ts';
 
 const secondsPerUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const defaultSeconds = 12 * 3600;
 
+const columns: readonly Column<IssuedToken>[] = [
+  { title: 'ID', cell: (issued) => issued.token_id },
+  { title: 'SUBJECT', cell: (issued) => issued.subject },
+  { title: 'ROLE', cell: ({ role }) => role },
+  { title: 'ISSUED', cell: (issued) => issued.issued_at },
+  { title: 'EXPIRES', cell: (issued) => issued.expires_at },
+  { title: 'STATE', cell: ({ state }) => state },
+];
+
 interface TokenOptions {
-  readonly role: Role;
-  readonly subject: string;
+  readonly role?: Role;
+  readonly subject?: string;
   readonly ttl: number;
   readonly json?: true;
 }
 
-export function addTokenCommand(setpoint: Command, parts: DataDirParts): void {
-  setpoint
+interface RevokeOptions extends JsonResult {
+  readonly subject?: string;
+  readonly id?: string;
+  readonly reason: string;
+}
+
+export function addTokenCommands(setpoint: Command, parts: DataDirParts): void {
+  const tokens = setpoint
     .command('token')
-    .description("sign an access token with the site's own key")
-    .addOption(
-      new Option('--role <role>', 'role of the token').choices(['Admin', 'Engineer', 'Viewer']).makeOptionMandatory(),
-    )
-    .requiredOption('--subject <name>', 'who it is for', subject)
+    .description("sign an access token with the site's own key; list and revoke such tokens")
+    // Needed to sign one; the library would also demand an option that it knows as mandatory from the commands below.
+    .addOption(new Option('--role <role>', 'role of the token (required)').choices(['Admin', 'Engineer', 'Viewer']))
+    .option('--subject <name>', 'who it is for (required)', subject)
     .addOption(
       new Option('--ttl <time>', 'how long it is valid, at most 30d')
         .argParser(lifetime)
@@ -34,6 +54,19 @@ export function addTokenCommand(setpoint: Command, parts: DataDirParts): void {
     )
     .option('--json', 'print the token and when it ends as JSON')
     .action((options: TokenOptions) => token(parts, options));
+  tokens
+    .command('list')
+    .description('list the tokens that have not expired, as far as the audit log has their issue')
+    .option('--json', 'print them as JSON')
+    .action((options: { readonly json?: true }) => list(parts, options.json === true));
+  tokens
+    .command('revoke')
+    .description('revoke a single token, or all tokens and sessions of a subject')
+    .option('--subject <name>', 'all tokens and sessions of this subject')
+    .option('--id <id>', 'the token of this id (jti), as `token list` and its audit event have it')
+    .requiredOption('--reason <text>', 'why, 3 to 500 characters', recordedReason)
+    .option(...jsonResultOption)
+    .action((options: RevokeOptions) => revoke(parts, options));
 }
 
 /** `90s`, `30m`, `12h`, `7d` as seconds. */
@@ -51,6 +84,10 @@ function subject(text: string): string {
 }
 
 async function token(parts: DataDirParts, { role, subject: name, ttl, json }: TokenOptions): Promise<void> {
+  if (role === undefined || name === undefined) {
+    const missing = role === undefined ? '--role <role>' : '--subject <name>';
+    throw new CommandError(`required option '${missing}' not specified; add --help for usage`, exitCodes.notConfirmed);
+  }
   const { dataDir, env } = parts.settings();
   if (identityConfig(env).jwt.kind !== 'local')
     throw new CommandError(
@@ -81,5 +118,45 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
         ? `${JSON.stringify({ token: issued, token_id: tokenId, role, subject: name, expires_at: expiresAt })}\n`
         : `${issued}\n`,
     );
+  });
+}
+
+async function list(parts: DataDirParts, json: boolean): Promise<void> {
+  await withDatabase(parts, async ({ database, scope }) => {
+    const nowMs = parts.clock.wallMs();
+    const from = timeLabel(nowMs - tokenLifetimeSecondsMaximum * 1000);
+    const issues = await recordedDetails(database, scope, 'identity.token.issue', from);
+    const found = issuedTokens(issues, await createSignInStore(database).revocations(), nowMs);
+    if (json) parts.terminal.out(`${JSON.stringify(found)}\n`);
+    else printTable(parts.terminal, columns, found);
+  });
+}
+
+async function revoke(parts: DataDirParts, options: RevokeOptions): Promise<void> {
+  const { subject, id, reason } = options;
+  if ((subject === undefined) === (id === undefined)) throw new CommandError('give either --subject or --id');
+  const named = subject === undefined ? { token_id: id ?? '' } : { subject };
+  const revocation: Revocation = {
+    kind: subject === undefined ? 'token' : 'subject',
+    value: subject ?? id ?? '',
+    revokedMs: parts.clock.wallMs(),
+  };
+  await withDatabase(parts, async ({ database, begin }) => {
+    const resourceId = subject === undefined ? 'identity-token' : tokenResourceId(subject);
+    const resource = { kind: 'identity-token', resourceId };
+    const act = { action: 'identity.token.revoke', resource, confirmation: 'not-required' } as const;
+    // The record comes first: without it nothing changes.
+    const ended = await begin([act], { ...named, reason });
+    try {
+      await createSignInStore(database).revoke(revocation);
+      await ended('succeeded', {});
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      await ended('failed', { error: message });
+      throw new CommandError(message);
+    }
+    const what = subject === undefined ? `the token ${id}` : `all tokens and sessions of ${subject} until now`;
+    const revoked = { subject: subject ?? null, token_id: id ?? null, revoked_at: timeLabel(revocation.revokedMs) };
+    printResult(parts.terminal, options, revoked, `revoked: ${what}\n`);
   });
 }

@@ -10,6 +10,7 @@ import { Accounts } from '../../sign-in/accounts.ts';
 import { issueCode, passwordCodeMs, signInCodeMs } from '../../sign-in/codes.ts';
 import { createSignInStore, type SignInStore } from '../../sign-in/store/sign-in-store.ts';
 import { accountView, passwordLink } from '../../sign-in/user-capabilities.ts';
+import { type JsonResult, jsonResultOption, printResult } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import { printTable } from '../table.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
@@ -23,11 +24,13 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .description('add an account; prints the link that sets its password, once')
     .argument('<name>', 'who it is for', accountName)
     .addOption(new Option('--role <role>', 'role of the account').choices([...roles]).makeOptionMandatory())
-    .action((name: string, { role }: { readonly role: Role }) =>
-      recorded(parts, 'identity.user.add', name, { name, role }, async (accounts) =>
-        passwordText(parts, await accounts.add(name, role)),
-      ),
-    );
+    .option(...jsonResultOption)
+    .action((name: string, options: RoleOptions) => {
+      const { role } = options;
+      return recorded(parts, options, ['identity.user.add', name], { name, role }, async (accounts) =>
+        passwordResult(parts, name, await accounts.add(name, role)),
+      );
+    });
   users
     .command('list')
     .description('list the accounts')
@@ -37,9 +40,10 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .command('reset')
     .description('take password and sessions of an account away; prints the link that sets a new password')
     .argument('<name>', 'an account', accountName)
-    .action((name: string) =>
-      recorded(parts, 'identity.user.reset', name, { name }, async (accounts) =>
-        passwordText(parts, await accounts.reset(name)),
+    .option(...jsonResultOption)
+    .action((name: string, options: JsonResult) =>
+      recorded(parts, options, ['identity.user.reset', name], { name }, async (accounts) =>
+        passwordResult(parts, name, await accounts.reset(name)),
       ),
     );
   users
@@ -47,34 +51,45 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .description('give an account another role; ends its sessions and revokes its tokens')
     .argument('<name>', 'an account', accountName)
     .addOption(new Option('--role <role>', 'the new role').choices([...roles]).makeOptionMandatory())
-    .action((name: string, { role }: { readonly role: Role }) =>
-      recorded(parts, 'identity.user.change-role', name, { name, role }, async (accounts) => {
+    .option(...jsonResultOption)
+    .action((name: string, options: RoleOptions) => {
+      const { role } = options;
+      return recorded(parts, options, ['identity.user.change-role', name], { name, role }, async (accounts) => {
         const former = await accounts.changeRole(name, role);
-        return former === role
-          ? `${name} has the role ${role} already\n`
-          : `${name} has the role ${role} instead of ${former}; its sessions have ended and its tokens are revoked\n`;
-      }),
-    );
+        const text =
+          former === role
+            ? `${name} has the role ${role} already\n`
+            : `${name} has the role ${role} instead of ${former}; its sessions have ended and its tokens are revoked\n`;
+        return { data: { name, role, former_role: former }, text };
+      });
+    });
   users
     .command('disable')
     .description('disable an account and end its sessions')
     .argument('<name>', 'an account', accountName)
-    .action((name: string) =>
-      recorded(parts, 'identity.user.disable', name, { name }, async (accounts) => {
+    .option(...jsonResultOption)
+    .action((name: string, options: JsonResult) =>
+      recorded(parts, options, ['identity.user.disable', name], { name }, async (accounts) => {
         await accounts.disable(name);
-        return `${name} is disabled\n`;
+        return { data: { name, state: 'disabled' }, text: `${name} is disabled\n` };
       }),
     );
   setpoint
     .command('sign-in-link')
     .description('print a link that signs in once, as an Admin; the one before it stops working')
-    .action(() =>
-      recorded(parts, 'identity.link.issue', null, {}, async (_accounts, store) => {
+    .option(...jsonResultOption)
+    .action((options: JsonResult) =>
+      recorded(parts, options, ['identity.link.issue', null], {}, async (_accounts, store) => {
         const nowMs = parts.clock.wallMs();
-        const code = await issueCode(store, null, nowMs);
-        return `${baseOf(parts)}/#code=${code}\nworks once, until ${timeLabel(nowMs + signInCodeMs)}\n`;
+        const link = `${baseOf(parts)}/#code=${await issueCode(store, null, nowMs)}`;
+        const until = timeLabel(nowMs + signInCodeMs);
+        return { data: { link, expires_at: until }, text: `${link}\nworks once, until ${until}\n` };
       }),
     );
+}
+
+interface RoleOptions extends JsonResult {
+  readonly role: Role;
 }
 
 function accountName(text: string): string {
@@ -82,9 +97,10 @@ function accountName(text: string): string {
   return text;
 }
 
-function passwordText(parts: DataDirParts, code: string): string {
+function passwordResult(parts: DataDirParts, name: string, code: string): Result {
   const until = timeLabel(parts.clock.wallMs() + passwordCodeMs);
-  return `${baseOf(parts)}${passwordLink(code)}\nsets the password once, until ${until}\n`;
+  const link = `${baseOf(parts)}${passwordLink(code)}`;
+  return { data: { name, link, expires_at: until }, text: `${link}\nsets the password once, until ${until}\n` };
 }
 
 function baseOf(parts: DataDirParts): string {
@@ -115,13 +131,19 @@ function accountsOf({ clock }: DataDirParts, store: SignInStore, audit: AuditLog
   return new Accounts({ store, clock, limits: gatewayLimits, audit, log: silentLog });
 }
 
+/** What a command prints: `data` with `--json`. */
+interface Result {
+  readonly data: object;
+  readonly text: string;
+}
+
 /** The record comes first: without it nothing changes. */
 async function recorded(
   parts: DataDirParts,
-  action: string,
-  name: string | null,
+  options: JsonResult,
+  [action, name]: readonly [action: string, name: string | null],
   details: Readonly<Record<string, unknown>>,
-  work: (accounts: Accounts, store: SignInStore) => Promise<string>,
+  work: (accounts: Accounts, store: SignInStore) => Promise<Result>,
 ): Promise<void> {
   if (identityConfig(parts.settings().env).jwt.kind !== 'local')
     throw new CommandError(
@@ -135,9 +157,9 @@ async function recorded(
     const ended = await begin([{ action, resource, confirmation: 'not-required' }], details);
     const store = createSignInStore(database);
     try {
-      const text = await work(accountsOf(parts, store, audit), store);
+      const { data, text } = await work(accountsOf(parts, store, audit), store);
       await ended('succeeded', {});
-      parts.terminal.out(text);
+      printResult(parts.terminal, options, data, text);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       await ended('failed', { error: message });

@@ -3,7 +3,15 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Static } from 'typebox';
 import { points } from '../../api/points.ts';
 import { sleep } from '../../base/clock.ts';
-import { type CommandLine, confirmedOption, finiteNumber, jsonOption, printJson } from '../command-line.ts';
+import {
+  type CommandLine,
+  confirmedOption,
+  finiteNumber,
+  type JsonResult,
+  jsonOption,
+  printJson,
+  printResult,
+} from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { change } from '../remote.ts';
 import { showing, watchSeconds } from '../watch.ts';
@@ -33,7 +41,8 @@ export function addPointTools(group: Command, line: CommandLine): void {
     .description('print a line for each change of these points, until interrupted')
     .argument('<points...>', 'references such as 2:1 4:action:1', references)
     .option('--every <seconds>', 'poll interval', watchSeconds, 1)
-    .action((wanted: readonly Reference[], { every }: { readonly every: number }) => watch(line, wanted, every));
+    .option('--json', 'print the entry of the point as a line of JSON')
+    .action((wanted: readonly Reference[], options: WatchOptions) => watch(line, wanted, options));
   group
     .command('write')
     .description(`hold an action point at a value for ${writeSeconds} s and print the result of the command`)
@@ -41,6 +50,7 @@ export function addPointTools(group: Command, line: CommandLine): void {
     .argument('<value>', 'in the unit of the point', finiteNumber)
     .requiredOption('--reason <text>', 'why, 3 to 500 characters')
     .option(...confirmedOption)
+    .option('--json', 'print the entry of the point as JSON')
     .action((point: Reference, value: number, options: WriteOptions) => write(line, point, value, options));
 }
 
@@ -85,34 +95,32 @@ async function read(line: CommandLine, wanted: Reference, json: boolean): Promis
     );
 }
 
-async function watch(line: CommandLine, wanted: readonly Reference[], seconds: number): Promise<void> {
+interface WatchOptions extends JsonResult {
+  readonly every: number;
+}
+
+async function watch(line: CommandLine, wanted: readonly Reference[], options: WatchOptions): Promise<void> {
   const last = new Map<string, string>();
   // Not redrawn like a table: each change stays as a line.
   const terminal = { ...line.terminal, outIsTerminal: false };
-  await showing({ ...line, terminal }, seconds, async () => {
+  await showing({ ...line, terminal }, options.every, async () => {
     for (const each of wanted) {
       const entry = await entryOf(line, each);
       const now = shown(entry);
       if (last.get(words(each)) === now) continue;
       last.set(words(each), now);
-      line.terminal.out(
-        `${entry.observed_at ?? new Date(line.clock.wallMs()).toISOString()} ${words(each)} ${entry.name} ${now}\n`,
-      );
+      const at = entry.observed_at ?? new Date(line.clock.wallMs()).toISOString();
+      printResult(terminal, options, entry, `${at} ${words(each)} ${entry.name} ${now}\n`);
     }
   });
 }
 
-interface WriteOptions {
+interface WriteOptions extends JsonResult {
   readonly reason: string;
   readonly confirmed?: true;
 }
 
-async function write(
-  line: CommandLine,
-  wanted: Reference,
-  value: number,
-  { reason, confirmed }: WriteOptions,
-): Promise<void> {
+async function write(line: CommandLine, wanted: Reference, value: number, options: WriteOptions): Promise<void> {
   if (wanted.kind !== 'action')
     throw new CommandError(`${words(wanted)} is a measurement: only action points are written`, exitCodes.notConfirmed);
   const remote = line.remote();
@@ -120,19 +128,20 @@ async function write(
     capability: points.override,
     input: {
       params: { instance: wanted.instance, point: wanted.point },
-      body: { value, for_seconds: writeSeconds, reason },
+      body: { value, for_seconds: writeSeconds, reason: options.reason },
     },
     what: `hold ${words(wanted)} at ${value} for ${writeSeconds} s`,
-    confirmed: confirmed === true,
+    confirmed: options.confirmed === true,
   });
   const endMs = line.clock.monotonicMs() + writeSeconds * 1000;
   while (line.clock.monotonicMs() < endMs && !line.interrupted.aborted) {
-    const { last_command: last, unit, last_error: error } = await entryOf(line, wanted);
+    const entry = await entryOf(line, wanted);
+    const { last_command: last, unit, last_error: error } = entry;
     // Not by its time: the clock of the service may be another one.
     if (last?.by.id === override.data.override_id && last.result !== 'accepted') {
       if (last.result !== 'written')
         throw new CommandError(`${words(wanted)}: ${last.result}${error === null ? '' : `: ${error.message}`}`);
-      line.terminal.out(`${words(wanted)}: ${last.written} ${unit} written\n`);
+      printResult(line.terminal, options, entry, `${words(wanted)}: ${last.written} ${unit} written\n`);
       return;
     }
     await sleep(line.clock, lookMs, line.interrupted).catch(() => undefined);
