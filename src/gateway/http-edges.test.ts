@@ -1,7 +1,7 @@
 /** The edges of HTTP [platform §2]: one envelope for every failure, correlation, security headers, header and body limits. */
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BoundCapability, Capability } from '../api/capability.ts';
 import { faultKinds } from '../base/fault.ts';
 import { sendRaw, startTestGateway, type TestGateway, testCapability, testSubject } from '../testing/test-gateway.ts';
@@ -214,6 +214,55 @@ describe('[platform §2.3] security headers', () => {
       const answer = await ask(line, 'host: x', 'origin: http://evil.example', ...preflight, closing);
       expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
+  });
+
+  describe('with http.cors_origins', () => {
+    const page = 'origin: https://dashboard.example';
+    const asked = ['access-control-request-method: POST', 'access-control-request-headers: authorization'];
+    const corsOf = ({ headers }: RawAnswer) =>
+      Object.fromEntries([...headers].filter(([name]) => /^(access-control-|vary)/.test(name)));
+    beforeEach(() => start({ cors_origins: ['https://dashboard.example'] }));
+
+    test('a page of a listed origin may ask, send a bearer token and read the answer; a cookie is never allowed', async () => {
+      const preflight = await ask('OPTIONS /change HTTP/1.1', 'host: x', page, ...asked, closing);
+      expect([preflight.status, corsOf(preflight)]).toEqual([
+        204,
+        {
+          vary: 'Origin',
+          'access-control-allow-origin': 'https://dashboard.example',
+          'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+          'access-control-allow-headers': expect.stringMatching(/\bauthorization\b.*\bx-svc-confirmed\b/),
+          'access-control-expose-headers': expect.stringMatching(/\betag\b.*\bx-svc-audit\b/),
+          'access-control-max-age': '600',
+        },
+      ]);
+      for (const [status, ...lines] of [
+        [200, 'GET /look HTTP/1.1', engineer],
+        [401, 'GET /look HTTP/1.1'],
+        [404, 'GET /nope HTTP/1.1'],
+        [404, 'OPTIONS /change HTTP/1.1'],
+      ] as const) {
+        const answer = await ask(...lines, 'host: x', page, closing);
+        expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([
+          status,
+          'https://dashboard.example',
+        ]);
+      }
+    });
+
+    test.each([
+      'origin: https://dashboard.example:8443',
+      'origin: http://dashboard.example',
+      'origin: https://evil.example',
+      'origin: null',
+      'x: y',
+    ])('a request with "%s" gets no permission', async (other) => {
+      for (const lines of [
+        ['OPTIONS /change HTTP/1.1', ...asked],
+        ['GET /look HTTP/1.1', engineer],
+      ])
+        expect(corsOf(await ask(...lines, 'host: x', other, closing))).toEqual({ vary: 'Origin' });
+    });
   });
 
   test('every refusal of an unauthenticated call is one identical 401', async () => {

@@ -52,6 +52,18 @@ export const gatewayLimitsSchema = strict({
     default: [],
     description: 'addresses whose X-Forwarded-For is believed',
   }),
+  cors_origins: Type.Array(
+    Type.String({
+      pattern: '^https?://[^/\\s*]+$',
+      maxLength: 261,
+      description: 'an origin such as https://dashboard.example, without a path',
+    }),
+    {
+      maxItems: 64,
+      default: [],
+      description: 'origins whose pages may call the API with a bearer token',
+    },
+  ),
   // A shutdown ends within 10 s, and the steps after the requests need some of it.
   drain_timeout_ms: limit(5000, [0, 8000], 'time that open requests get at shutdown'),
   jwks_timeout_ms: limit(3000, [100, 30_000], 'time to read the key set of an identity provider'),

@@ -11,6 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { isLoopback, proxyCheck } from './client-address.ts';
 import { trackConnections } from './connections.ts';
+import { allowOrigins } from './cors.ts';
 import { envelopeOf, faultOf, refusalHeaders } from './envelope.ts';
 import { type Call, createPipeline, type PipelineParts } from './invoke.ts';
 import type { GatewayLimits } from './limits.ts';
@@ -64,6 +65,7 @@ export function createServer(parts: ServerParts): Server {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     done();
   });
+  allowOrigins(fastify, limits.cors_origins);
   fastify.setNotFoundHandler((request, reply) => refuse(request, reply, new Fault('not-found', 'route not found')));
   fastify.setErrorHandler((error, request, reply) => {
     const fault = fromFramework(error, request);
