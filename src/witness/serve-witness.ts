@@ -64,7 +64,8 @@ async function answerOf(witness: Witness, request: IncomingMessage): Promise<Wit
     return body === null ? 'too-large' : witness.addCheckpoint(body);
   }
   const origin = /^\/([0-9a-f]{64})\/checkpoint$/.exec(request.url ?? '')?.[1];
-  return request.method === 'GET' && origin !== undefined ? witness.checkpoint(origin) : null;
+  // Node omits the body of an answer to HEAD.
+  return ['GET', 'HEAD'].includes(request.method ?? '') && origin !== undefined ? witness.checkpoint(origin) : null;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string | null> {

@@ -98,6 +98,8 @@ describe('a witness', () => {
     expect([again.status, (await again.text()).trimEnd() === line]).toEqual([200, false]);
     expect((await submit(7, 40)).status).toBe(200);
     const stored = await fetch(`http://127.0.0.1:${listening.port}/${hash('sha256', origin)}/checkpoint`);
+    const head = await fetch(stored.url, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([stored.status, '']);
     const read = parseNote(await stored.text());
     if (read === null) throw new Error('not parsed');
     expect(await cosignedAt(read, witness.verifier, nodeCryptography)).toBe(1_800_000_060);

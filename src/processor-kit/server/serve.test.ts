@@ -185,6 +185,13 @@ describe('a served processor', () => {
     });
   });
 
+  test('[platform §2.6] HEAD of the health is answered like GET, without the body', async () => {
+    const url = `${await start()}/v1/health`;
+    const [head, get] = [await fetch(url, { method: 'HEAD' }), await fetch(url)];
+    expect(await head.text()).toBe('');
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, `${(await get.arrayBuffer()).byteLength}`]);
+  });
+
   test('other routes and methods are not there', async () => {
     const url = await start();
     for (const [method, path] of [

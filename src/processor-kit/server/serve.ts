@@ -37,7 +37,8 @@ function processorListener(served: ServedProcessor): (request: IncomingMessage, 
   async function respond(request: IncomingMessage, gone: AbortSignal): Promise<ProcessorReply> {
     const path = request.url?.split('?', 1)[0];
     const headers = singleHeaders(request);
-    if (path === '/v1/health' && request.method === 'GET') return answerer.health(headers);
+    // Node omits the body of an answer to HEAD.
+    if (path === '/v1/health' && ['GET', 'HEAD'].includes(request.method ?? '')) return answerer.health(headers);
     if (path !== '/v1/process' || request.method !== 'POST') return refuse('ROUTE_NOT_FOUND');
     // Without a valid token no body is read.
     const denied = served.bearerToken === null ? null : bearerFault(headers['authorization'], served.bearerToken);
