@@ -70,10 +70,14 @@ const grantFacts = {
   until: moment,
   by: actor,
   reason: Type.String(),
-  state: Type.Literal('active'),
 };
-const overrideEntry = strict({ ...grantFacts, kind: Type.Literal('override'), value: Type.Number() });
-const limitEntry = strict({ ...grantFacts, kind: Type.Literal('limit'), min: bound, max: bound });
+const overrideFacts = { ...grantFacts, kind: Type.Literal('override'), value: Type.Number() };
+const limitFacts = { ...grantFacts, kind: Type.Literal('limit'), min: bound, max: bound };
+const active = { state: Type.Literal('active') };
+const overrideEntry = strict({ ...overrideFacts, ...active });
+const limitEntry = strict({ ...limitFacts, ...active });
+const released = { state: Type.Literal('released') };
+const releasedEntry = Type.Union([strict({ ...overrideFacts, ...released }), strict({ ...limitFacts, ...released })]);
 
 const duration = Type.Integer({ minimum: 1, maximum: grantSecondsMax, description: 'seconds, at most a week' });
 const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
@@ -205,7 +209,7 @@ export const points = {
     query: wire.deleteQuery,
     body: wire.optionalConfirmedBody,
     confirmedIn: 'body-or-query',
-    answer: successOf(strict({ override_id: grantId, instance: Type.Integer(), point: Type.Integer() })),
+    answer: successOf(releasedEntry),
   }),
   ownership: automationQuery({
     name: 'automation.point.ownership',

@@ -59,7 +59,8 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
     {
       descriptor: descriptors.overrides,
       resource: listResource,
-      handler: async () => success(wholeList((await parts.engine.ask('grants', null)).map(grantView))),
+      handler: async () =>
+        success(wholeList((await parts.engine.ask('grants', null)).map((grant) => grantView(grant)))),
     },
     {
       descriptor: descriptors.release,
@@ -140,7 +141,8 @@ async function series(parts: OperatorParts, { params, query }: CallContext): Pro
     parts.clock,
     parts.limits.trend_timeout_ms,
   );
-  return success({ from, to, bucket_seconds: range.bucketMs / 1000, unit, buckets: list });
+  const span = { from: timeLabel(range.fromMs), to: timeLabel(range.toMs) };
+  return success({ ...span, bucket_seconds: range.bucketMs / 1000, unit, buckets: list });
 }
 
 function anyPoint({ catalogue }: OperatorParts, params: CallContext['params']): PointFacts {
@@ -184,8 +186,7 @@ async function release(parts: OperatorParts, context: CallContext): Promise<Answ
   const id = context.params['override_id'] ?? '';
   const grant: Grant | null = await parts.engine.ask('release', { id });
   if (grant === null) throw new Fault('not-found', 'no override or limit of this id is in force');
-  const { instance, point } = grant;
-  return { ...success({ override_id: id, instance, point }), auditDetails: { before: grantView(grant) } };
+  return { ...success(grantView(grant, 'released')), auditDetails: { before: grantView(grant) } };
 }
 
 async function ownership(parts: OperatorParts, context: CallContext): Promise<Answer> {

@@ -65,7 +65,7 @@ function rangeText({ min, max }: PointFacts): string {
   return `${min ?? 'any'} to ${max ?? 'any'}`;
 }
 
-export function grantView(grant: Grant) {
+export function grantView(grant: Grant, state: 'active' | 'released' = 'active') {
   const { id, instance, point, untilMs, by, reason } = grant;
   return {
     override_id: id,
@@ -76,6 +76,6 @@ export function grantView(grant: Grant) {
     until: timeLabel(untilMs),
     by,
     reason,
-    state: 'active',
+    state,
   };
 }

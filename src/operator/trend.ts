@@ -11,6 +11,7 @@ const defaultBuckets = 600;
 
 interface TrendRange {
   readonly fromMs: number;
+  readonly toMs: number;
   readonly bucketMs: number;
   readonly steps: number;
 }
@@ -25,7 +26,7 @@ export function trendRange(from: string, to: string, buckets: number = defaultBu
       `query /from: the window is longer than ${trendDaysMax} days; ask for a shorter one`,
     );
   const bucketMs = Math.ceil((toMs - fromMs) / buckets / 1000) * 1000;
-  return { fromMs, bucketMs, steps: Math.ceil((toMs - fromMs) / bucketMs) };
+  return { fromMs, toMs, bucketMs, steps: Math.ceil((toMs - fromMs) / bucketMs) };
 }
 
 /**
@@ -35,7 +36,7 @@ export function trendRange(from: string, to: string, buckets: number = defaultBu
 export async function trendOf(
   history: HistoryReader,
   series: SeriesId,
-  { fromMs, bucketMs, steps }: TrendRange,
+  { fromMs, bucketMs, steps }: Omit<TrendRange, 'toMs'>,
   clock: Clock,
   timeoutMs: number,
 ) {

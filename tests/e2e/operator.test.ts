@@ -92,8 +92,9 @@ describe('[points §7] an actuator in hand', () => {
     await waitFor(() => written() === 80 || undefined);
     const { list } = (await service.read('/overrides')).body['data'] as unknown as { list: { override_id: string }[] };
     expect(list).toHaveLength(1);
-    const [{ override_id: id } = { override_id: '' }] = list;
-    expect((await service.command('DELETE', `/overrides/${id}`)).status).toBe(200);
+    const [entry = { override_id: '' }] = list;
+    const released = await service.command('DELETE', `/overrides/${entry.override_id}`);
+    expect([released.status, released.body['data']]).toEqual([200, { ...entry, state: 'released' }]);
     await waitFor(() => written() === 10 || undefined);
   });
 
@@ -202,10 +203,12 @@ describe('[points §7] an actuator in hand', () => {
   });
 
   test('the trend of a recorded point contains its observations', async () => {
-    const nowMs = Date.now();
+    const nowMs = Math.ceil(Date.now() / 1000) * 1000;
     const [from, to] = [nowMs - 60_000, nowMs].map((ms) => new Date(ms).toISOString());
     const trend = await waitFor(async () => {
-      const answer = await service.read(`/points/1/measurement/1/series?from=${from}&to=${to}&buckets=6`);
+      // Asked without a fraction, answered with milliseconds.
+      const span = `from=${from?.replace('.000Z', 'Z')}&to=${to?.replace('.000Z', 'Z')}`;
+      const answer = await service.read(`/points/1/measurement/1/series?${span}&buckets=6`);
       const data = answer.body['data'] as unknown as {
         bucket_seconds: number;
         unit: string;
@@ -213,7 +216,7 @@ describe('[points §7] an actuator in hand', () => {
       };
       return data.buckets.length > 0 ? data : undefined;
     });
-    expect(trend).toMatchObject({ bucket_seconds: 10, unit: '%' });
+    expect(trend).toMatchObject({ from, to, bucket_seconds: 10, unit: '%' });
     expect(trend.buckets.every(({ mean }) => mean === 50)).toBe(true);
   });
 
