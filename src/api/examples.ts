@@ -303,6 +303,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'automation.point.ownership': [{ name: 'the last day', params: { instance: '4', point: '1' } }],
   'identity.session.read': [{ name: 'who is signed in' }],
   'identity.user.list': [{ name: 'accounts' }],
+  'identity.token.list': [{ name: 'tokens in use' }],
   'identity.token.revoke': [
     { name: 'all tokens of a subject', body: { subject: 'ada', reason: 'has left', ...confirmed } },
   ],

@@ -36,13 +36,45 @@ const managing = {
 
 const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
 
+const tokensPath = '/api/v1/identity/tokens';
+const issuedToken = strict({
+  token_id: Type.String(),
+  subject: Type.String(),
+  role: Type.String(),
+  issued_at: moment,
+  expires_at: moment,
+  state: Type.Enum(['valid', 'revoked']),
+});
+
+/** What an Admin reads. */
+const read = {
+  method: 'GET',
+  kind: 'query',
+  risk: 'low',
+  permission: 'identity.user.manage',
+  confirmation: 'never',
+  confirmedIn: 'header',
+  audit: 'not-required',
+  idempotent: true,
+  params: none,
+  query: none,
+  body: null,
+} as const;
+
 /** Issued tokens of all subjects [identity §7.3]. */
 export const tokens = {
+  list: {
+    ...read,
+    name: 'identity.token.list',
+    summary: 'List issued tokens that have not expired',
+    path: tokensPath,
+    answer: successOf(listOf(issuedToken)),
+  },
   revoke: {
     ...managing,
     name: 'identity.token.revoke',
     summary: 'Revoke tokens: all issued to a subject so far, or the one with an id',
-    path: '/api/v1/identity/tokens/revoke',
+    path: `${tokensPath}/revoke`,
     idempotent: true,
     params: none,
     body: strict({
@@ -59,20 +91,10 @@ export const tokens = {
 
 export const users = {
   list: {
+    ...read,
     name: 'identity.user.list',
     summary: 'List local accounts',
-    method: 'GET',
     path: place,
-    kind: 'query',
-    risk: 'low',
-    permission: 'identity.user.manage',
-    confirmation: 'never',
-    confirmedIn: 'header',
-    audit: 'not-required',
-    idempotent: true,
-    params: none,
-    query: none,
-    body: null,
     answer: successOf(listOf(account)),
   },
   add: {

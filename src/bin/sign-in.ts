@@ -16,7 +16,7 @@ import { seal, unseal } from '../sign-in/seal.ts';
 import { sessionCapabilities } from '../sign-in/session-capabilities.ts';
 import { Sessions } from '../sign-in/sessions.ts';
 import { createSignInStore } from '../sign-in/store/sign-in-store.ts';
-import { revokeCapability, userCapabilities } from '../sign-in/user-capabilities.ts';
+import { issuedTokensCapability, revokeCapability, userCapabilities } from '../sign-in/user-capabilities.ts';
 import type { Database } from '../storage/database.ts';
 
 export interface SignInSetup {
@@ -70,7 +70,9 @@ export function serviceSignIn({ settings, key, scope, database, audit, limits, .
       ...sessionCapabilities(own),
       revokeCapability({ store, clock }),
       // Elsewhere the provider has the accounts.
-      ...(issuesTokens ? userCapabilities({ accounts, clock }) : []),
+      ...(issuesTokens
+        ? [issuedTokensCapability({ database, scope, store, clock }), ...userCapabilities({ accounts, clock })]
+        : []),
     ],
     /** Null when tokens come from elsewhere: a configured secret or identity provider. */
     issueCode: issuesTokens ? () => issueCode(store, null, clock.wallMs()) : null,

@@ -1,16 +1,32 @@
 /** The tokens that the site has issued [identity §7.3], as their audit records have them. */
-import type { RecordedDetails } from '../audit/recorded-details.ts';
+import type { Static } from 'typebox';
+import { session } from '../api/session.ts';
+import type { tokens } from '../api/users.ts';
+import type { AuditScope } from '../audit/event.ts';
+import { type RecordedDetails, recordedDetails } from '../audit/recorded-details.ts';
+import type { Clock } from '../base/clock.ts';
 import { timeLabel } from '../base/timestamp.ts';
+import { tokenLifetimeSecondsMaximum } from '../gateway/identity.ts';
+import type { Database } from '../storage/database.ts';
 import { isRevoked } from './revocations.ts';
-import type { Revocation } from './store/sign-in-store.ts';
+import type { Revocation, SignInStore } from './store/sign-in-store.ts';
 
-export interface IssuedToken {
-  readonly token_id: string;
-  readonly subject: string;
-  readonly role: string;
-  readonly issued_at: string;
-  readonly expires_at: string;
-  readonly state: 'valid' | 'revoked';
+export type IssuedToken = Static<typeof tokens.list.answer>['data']['list'][number];
+
+export interface IssuedTokensParts {
+  readonly database: Database;
+  /** The site's own tenant and project. */
+  readonly scope: AuditScope;
+  readonly store: Pick<SignInStore, 'revocations'>;
+  readonly clock: Clock;
+}
+
+/** As far as retention has left the records of their issue. */
+export async function readIssuedTokens(parts: IssuedTokensParts): Promise<readonly IssuedToken[]> {
+  const nowMs = parts.clock.wallMs();
+  const from = timeLabel(nowMs - tokenLifetimeSecondsMaximum * 1000);
+  const issues = await recordedDetails(parts.database, parts.scope, session.open.name, from);
+  return issuedTokens(issues, await parts.store.revocations(), nowMs);
 }
 
 /** Those that have not expired at `nowMs`, the newest first. Sessions of browsers have no token. */

@@ -9,6 +9,7 @@ import { timeLabel } from '../base/timestamp.ts';
 import type { Role } from '../gateway/roles.ts';
 import type { Accounts } from './accounts.ts';
 import { passwordCodeMs } from './codes.ts';
+import { type IssuedTokensParts, readIssuedTokens } from './issued-tokens.ts';
 import type { Account, SignInStore } from './store/sign-in-store.ts';
 
 export interface UserParts {
@@ -94,6 +95,15 @@ export function revokeCapability({ store, clock }: RevokeParts): HandledCapabili
         ...(subject === null ? {} : { resourceId: tokenResourceId(subject) }),
       };
     },
+  };
+}
+
+/** For a site that issues tokens itself. */
+export function issuedTokensCapability(parts: IssuedTokensParts): HandledCapability {
+  return {
+    descriptor: tokens.list,
+    resource: () => ({ kind: 'identity-token', id: 'identity-token' }),
+    handler: async () => success(wholeList(await readIssuedTokens(parts))),
   };
 }
 

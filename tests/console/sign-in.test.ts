@@ -2,7 +2,7 @@
 /** Signing in with accounts, in a real Chromium: an invitation by an Admin, a session for all tabs, and its end. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestService } from '../e2e/running-service.ts';
+import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
 
@@ -112,6 +112,30 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await admin.page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
     await admin.page.getByText('grace is disabled.').waitFor();
     await admin.context.close();
+  });
+
+  test('an Admin finds a lost access token and revokes it', async () => {
+    const env = serviceEnvironment(service.folders);
+    const issued = runCommand('setpoint', ['token', '--role', 'Viewer', '--subject', 'tablet', '--json'], env);
+    const { token, token_id: id } = JSON.parse(issued.stdout) as { token: string; token_id: string };
+    const status = async () => (await service.request('GET', '/api/v1/automation/api/rules', { token })).status;
+    expect(await status()).toBe(200);
+    const { page, context } = await visit(browser, service, { role: 'Admin' });
+    await page.goto(`${service.base}/#/users`);
+    const row = page.locator(`[data-token="${id}"]`);
+    await row.getByText('valid', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Revoke the token of tablet' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke the token of tablet?' });
+    const revoke = dialog.getByRole('button', { name: 'Revoke' });
+    await dialog.getByLabel('Reason').fill('ab');
+    expect(await revoke.isDisabled()).toBe(true);
+    await dialog.getByLabel('Reason').fill('left in a train');
+    expect(await violations(page)).toEqual([]);
+    await revoke.click();
+    await page.getByText('The token of tablet is revoked.').waitFor();
+    await row.getByText('revoked', { exact: true }).waitFor();
+    await expect.poll(status, { timeout: 5000 }).toBe(401);
+    await context.close();
   });
 
   test('after a sign-in with a provider that did not succeed, the page says why, once', async () => {

@@ -279,6 +279,14 @@ describe('[identity §7.3] tokens that are revoked', () => {
     const statuses = () => Promise.all(issued.map(async ({ token }) => (await ask(service.base, rules, token)).status));
     await waitFor(async () => (await statuses())[1] === 401 || undefined, 5000);
     expect(await statuses()).toEqual([200, 401]);
+    const path = '/api/v1/identity/tokens';
+    const read = await service.request('GET', path, { token: await service.token('Admin') });
+    const states = (read.body['data'] as unknown as { list: { token_id: string; state: string }[] }).list;
+    expect(states.map(({ token_id: id, state }) => [id, state])).toEqual([
+      [eve?.token_id, 'revoked'],
+      [ada?.token_id, 'valid'],
+    ]);
+    expect((await service.request('GET', path, { token: await service.token('Engineer') })).status).toBe(403);
   });
 
   test('by id over HTTP, by subject on the command line: refused here, and their live streams end', async () => {

@@ -110,6 +110,7 @@ const decidedElsewhere = [
   'GET /session',
   'DELETE /session',
   'POST /session/password',
+  'GET /api/v1/identity/tokens',
   'POST /api/v1/identity/tokens/revoke',
   'GET /api/v1/identity/users',
   'POST /api/v1/identity/users',

@@ -1,4 +1,4 @@
-/** Local accounts: their roles, and links that set a password. */
+/** Local accounts: their roles, and links that set a password; issued tokens. */
 import { Button, Group, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -13,6 +13,7 @@ import { call } from '../server/calls.ts';
 import { othersPeriodMs } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { userWords } from '../strings/users.ts';
+import { TokensSection } from './tokens-section.tsx';
 import { AddDialog, ConfirmDialog, LinkDialog, type PasswordLink, RoleDialog, type User } from './user-dialogs.tsx';
 
 const words = userWords;
@@ -43,6 +44,7 @@ export function UsersPage() {
       {users.isPending && <Skeleton height={160} radius="md" aria-label={t.common.loading} />}
       {users.data !== undefined && shown.length === 0 && <p>{words.none}</p>}
       {shown.length > 0 && <UserTable users={shown} onAsk={(user, act) => setAsked({ user, act })} />}
+      <TokensSection />
       {isAdding && <AddDialog onClose={() => setAdding(false)} onLink={setLink} />}
       {asked?.act === 'role' && <RoleDialog user={asked.user} onClose={() => setAsked(null)} />}
       {asked !== null && asked.act !== 'role' && (

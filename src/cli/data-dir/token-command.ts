@@ -1,14 +1,13 @@
 /** `setpoint token` [identity §2], [identity §7.3]: signs tokens with the site's own key, lists and revokes them, always with an audit record. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { tokenResourceId } from '../../api/users.ts';
-import { recordedDetails } from '../../audit/recorded-details.ts';
 import { newId } from '../../base/id.ts';
 import { timeLabel } from '../../base/timestamp.ts';
 import { issueToken, tokenLifetimeSecondsMaximum } from '../../gateway/identity.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { signingKey } from '../../gateway/local-keys.ts';
 import type { Role } from '../../gateway/roles.ts';
-import { type IssuedToken, issuedTokens } from '../../sign-in/issued-tokens.ts';
+import { type IssuedToken, readIssuedTokens } from '../../sign-in/issued-tokens.ts';
 import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
 import { type JsonResult, jsonResultOption, printResult, recordedReason } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
@@ -123,10 +122,8 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
 
 async function list(parts: DataDirParts, json: boolean): Promise<void> {
   await withDatabase(parts, async ({ database, scope }) => {
-    const nowMs = parts.clock.wallMs();
-    const from = timeLabel(nowMs - tokenLifetimeSecondsMaximum * 1000);
-    const issues = await recordedDetails(database, scope, 'identity.token.issue', from);
-    const found = issuedTokens(issues, await createSignInStore(database).revocations(), nowMs);
+    const { clock } = parts;
+    const found = await readIssuedTokens({ database, scope, clock, store: createSignInStore(database) });
     if (json) parts.terminal.out(`${JSON.stringify(found)}\n`);
     else printTable(parts.terminal, columns, found);
   });

@@ -28,4 +28,26 @@ export const userWords: typeof english = {
   link: (name) => `Link für ${name}`,
   linkLead:
     'Geben Sie diesen Link weiter. Er setzt das Passwort einmal, innerhalb eines Tages, und wird nicht noch einmal gezeigt.',
+  tokens: {
+    title: 'Zugriffstokens',
+    lead: 'Tokens von Programmen und der Befehlszeile, die nicht abgelaufen sind. Sitzungen von Browsern stehen nicht hier.',
+    none: 'Es gibt keine Zugriffstokens.',
+    columns: {
+      subject: 'Ausgestellt für',
+      role: 'Rolle',
+      state: 'Zustand',
+      issued: 'Ausgestellt',
+      expires: 'Läuft ab',
+      actions: 'Aktionen',
+    },
+    state: { valid: 'gültig', revoked: 'widerrufen' },
+    revoke: 'Widerrufen',
+    revokeOf: (subject) => `Token von ${subject} widerrufen`,
+    revokeTitle: (subject) => `Token von ${subject} widerrufen?`,
+    revokeLead:
+      'Es wird binnen Sekunden abgelehnt, und Live-Verbindungen damit enden. Das lässt sich nicht rückgängig machen: Stellen Sie ein neues Token aus.',
+    revoked: (subject) => `Das Token von ${subject} ist widerrufen.`,
+    reason: 'Grund',
+    reasonHint: 'Mindestens 3 Zeichen; steht im Audit-Protokoll.',
+  },
 };

@@ -27,4 +27,26 @@ export const userWords = {
   link: (name: string) => `Link for ${name}`,
   linkLead:
     'Give this link to the owner of the account, who can set a password with it once, within a day. It is not shown again.',
+  tokens: {
+    title: 'Access tokens',
+    lead: 'Tokens of programs and of the command line that have not expired. Sessions of browsers are not listed.',
+    none: 'There are no access tokens.',
+    columns: {
+      subject: 'Issued to',
+      role: 'Role',
+      state: 'State',
+      issued: 'Issued',
+      expires: 'Expires',
+      actions: 'Actions',
+    },
+    state: { valid: 'valid', revoked: 'revoked' },
+    revoke: 'Revoke',
+    revokeOf: (subject: string) => `Revoke the token of ${subject}`,
+    revokeTitle: (subject: string) => `Revoke the token of ${subject}?`,
+    revokeLead:
+      'It is refused within seconds, and live streams that use it end. This cannot be undone: issue a new token instead.',
+    revoked: (subject: string) => `The token of ${subject} is revoked.`,
+    reason: 'Reason',
+    reasonHint: 'At least 3 characters; recorded in the audit log.',
+  },
 };
