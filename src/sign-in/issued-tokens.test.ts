@@ -18,6 +18,14 @@ test('[identity §7.3] a token is listed until it expires', () => {
   expect(issuedTokens([issue], [], issuedMs + 60_000)).toEqual([]);
 });
 
+test('[identity §7.3] a token has the time of its issue, not that of its record', () => {
+  const issued_at = '2026-11-29T22:00:01.000Z';
+  const later = { ...issue, details: { ...issue.details, issued_at } };
+  expect(issuedTokens([later], [], issuedMs)).toEqual([
+    { ...listed, issued_at, expires_at: '2026-11-29T22:01:01.000Z', state: 'valid' },
+  ]);
+});
+
 test.each([
   ['its own', { kind: 'token', value: 'id-1', revokedMs: 0 }, 'revoked'],
   ['of another token', { kind: 'token', value: 'id-2', revokedMs: 0 }, 'valid'],

@@ -37,8 +37,10 @@ export function issuedTokens(
 ): readonly IssuedToken[] {
   const found = issues.flatMap(({ occurredAt, details }) => {
     const { token_id: tokenId, subject, role, ttl_seconds: seconds } = details;
+    // Records of older versions have the time of the record only, which may be a second earlier.
+    const issuedAt = typeof details['issued_at'] === 'string' ? details['issued_at'] : occurredAt;
     if (typeof tokenId !== 'string' || typeof subject !== 'string' || typeof seconds !== 'number') return [];
-    const issuedAtSeconds = Math.floor(Date.parse(occurredAt) / 1000);
+    const issuedAtSeconds = Math.floor(Date.parse(issuedAt) / 1000);
     const expiresMs = (issuedAtSeconds + seconds) * 1000;
     if (expiresMs <= nowMs) return [];
     const claims = { subject, tokenId, issuedAtSeconds };
@@ -48,7 +50,7 @@ export function issuedTokens(
         token_id: tokenId,
         subject,
         role: String(role),
-        issued_at: occurredAt,
+        issued_at: issuedAt,
         expires_at: timeLabel(expiresMs),
         state,
       },

@@ -139,7 +139,7 @@ class Opening {
         subject,
         ttl_seconds: lifetimeSeconds,
         by: kind,
-        ...(isForProgram ? { token_id: tokenId } : {}),
+        ...(isForProgram ? { token_id: tokenId, issued_at: timeLabel(issuedAtSeconds * 1000) } : {}),
       },
     };
   }

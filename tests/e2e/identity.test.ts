@@ -101,12 +101,14 @@ describe('[identity §2] the sign-in link of npm start', () => {
     const answer = await exchange(demo.base, 'A'.repeat(43));
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ error: { code: 'not-found' } });
-    const command = runCommand(
-      'setpoint',
-      ['token', '--role', 'Admin', '--subject', 'x', '--ttl', '1h'],
-      serviceEnvironment(of, secret),
-    );
-    expect([command.status, command.stdout]).toEqual([1, '']);
+    for (const args of [['--role', 'Admin', '--subject', 'x', '--ttl', '1h'], ['list']]) {
+      const command = runCommand('setpoint', ['token', ...args], serviceEnvironment(of, secret));
+      expect([command.status, command.stdout, command.stderr]).toEqual([
+        1,
+        '',
+        expect.stringContaining('the identity provider issues them'),
+      ]);
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-/** `setpoint token` [identity §2], [identity §7.3]: signs tokens with the site's own key, lists and revokes them, always with an audit record. */
+/** `setpoint token` [identity §2], [identity §7.3]: signs tokens with the site's own key, always with an audit record; lists and revokes them. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { tokenResourceId } from '../../api/users.ts';
 import { newId } from '../../base/id.ts';
@@ -82,18 +82,23 @@ function subject(text: string): string {
   return text;
 }
 
+function refuseOtherKeys({ settings }: DataDirParts): void {
+  if (identityConfig(settings().env).jwt.kind !== 'local')
+    throw new CommandError(
+      'this command is for tokens of the local key only; with SVC_JWT_SECRET or SVC_JWT_JWKS_URL the identity provider issues them',
+    );
+}
+
 async function token(parts: DataDirParts, { role, subject: name, ttl, json }: TokenOptions): Promise<void> {
   if (role === undefined || name === undefined) {
     const missing = role === undefined ? '--role <role>' : '--subject <name>';
     throw new CommandError(`required option '${missing}' not specified; add --help for usage`, exitCodes.notConfirmed);
   }
-  const { dataDir, env } = parts.settings();
-  if (identityConfig(env).jwt.kind !== 'local')
-    throw new CommandError(
-      'this command issues tokens for the local key only; with SVC_JWT_SECRET or SVC_JWT_JWKS_URL the identity provider does',
-    );
+  const { dataDir } = parts.settings();
+  refuseOtherKeys(parts);
   await withDatabase(parts, async ({ audit }) => {
     const tokenId = newId();
+    const issuedAtSeconds = Math.floor(parts.clock.wallMs() / 1000);
     // The record comes first: without it no token is issued.
     await audit.append({
       subject: { kind: 'system', subjectId: 'setpoint-cli' },
@@ -103,9 +108,14 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
       risk: 'high',
       confirmation: 'not-required',
       correlationId: newId(),
-      details: { role, subject: name, ttl_seconds: ttl, token_id: tokenId },
+      details: {
+        role,
+        subject: name,
+        ttl_seconds: ttl,
+        token_id: tokenId,
+        issued_at: timeLabel(issuedAtSeconds * 1000),
+      },
     });
-    const issuedAtSeconds = Math.floor(parts.clock.wallMs() / 1000);
     const claims = { subject: name, role, issuedAtSeconds, lifetimeSeconds: ttl, tokenId };
     const issued = await issueToken(
       forPerson(() => signingKey(dataDir)),
@@ -121,6 +131,7 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
 }
 
 async function list(parts: DataDirParts, json: boolean): Promise<void> {
+  refuseOtherKeys(parts);
   await withDatabase(parts, async ({ database, scope }) => {
     const { clock } = parts;
     const found = await readIssuedTokens({ database, scope, clock, store: createSignInStore(database) });
