@@ -5,7 +5,7 @@ import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
 import { listOf } from './page.ts';
-import { moment, nullable, successOf } from './wire.ts';
+import { moment, nullable, successOf, whyText } from './wire.ts';
 
 const actor = strict({ kind: Type.String(), id: Type.String() });
 
@@ -128,7 +128,7 @@ export const alarms = {
     query: wire.noQuery,
     body: strict({
       for_seconds: Type.Integer({ minimum: 1, maximum: shelveSecondsMax, description: 'seconds, at most a day' }),
-      reason: Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' }),
+      reason: whyText,
       confirmed,
     }),
     answer: successOf(alarmEntry),

@@ -4,7 +4,7 @@ import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
 import { listOf } from './page.ts';
 import { cooldownMsMax, nameMax, priorityMax, ruleTestsMax, testPointsMax } from './rule-limits.ts';
-import { moment, nullable, successOf } from './wire.ts';
+import { moment, nullable, successOf, whyText } from './wire.ts';
 
 /** Decimal path and query numbers arrive as text: no sign, no leading zero. */
 export const decimalText = (digits: number) =>
@@ -314,7 +314,7 @@ export const parameterParams = strict({
 });
 export const parameterBody = strict({
   value: Type.Number(),
-  reason: Type.Optional(Type.String({ minLength: 3, maxLength: 500 })),
+  reason: Type.Optional(whyText),
   confirmed,
 });
 export const instancesAnswer = successOf(

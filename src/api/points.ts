@@ -5,7 +5,7 @@ import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
 import { listOf } from './page.ts';
-import { moment, nullable, successOf } from './wire.ts';
+import { moment, nullable, successOf, whyText } from './wire.ts';
 
 const wireNumber = Type.String({ pattern: '^(0|[1-9][0-9]{0,9})$', description: 'a whole number from 0' });
 const bound = nullable(Type.Number());
@@ -80,7 +80,6 @@ const released = { state: Type.Literal('released') };
 const releasedEntry = Type.Union([strict({ ...overrideFacts, ...released }), strict({ ...limitFacts, ...released })]);
 
 const duration = Type.Integer({ minimum: 1, maximum: grantSecondsMax, description: 'seconds, at most a week' });
-const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
 const confirmed = Type.Literal(true);
 
 export const points = {
@@ -167,7 +166,7 @@ export const points = {
     idempotent: false,
     params: pointPath,
     query: wire.noQuery,
-    body: strict({ value: Type.Number(), for_seconds: duration, reason, confirmed }),
+    body: strict({ value: Type.Number(), for_seconds: duration, reason: whyText, confirmed }),
     answer: successOf(overrideEntry),
   }),
   limit: automationCommand({
@@ -184,7 +183,7 @@ export const points = {
       min: Type.Optional(Type.Number()),
       max: Type.Optional(Type.Number()),
       for_seconds: duration,
-      reason,
+      reason: whyText,
       confirmed,
     }),
     answer: successOf(limitEntry),

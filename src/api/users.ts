@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
 import { listOf } from './page.ts';
-import { moment, nullable, successOf } from './wire.ts';
+import { moment, nullable, successOf, whyText } from './wire.ts';
 
 const none = strict({});
 const role = Type.Enum(['Admin', 'Engineer', 'Viewer']);
@@ -33,8 +33,6 @@ const managing = {
   audit: 'required',
   query: none,
 } as const;
-
-const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
 
 const tokensPath = '/api/v1/identity/tokens';
 const issuedToken = strict({
@@ -80,7 +78,7 @@ export const tokens = {
     body: strict({
       subject: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
       token_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-      reason,
+      reason: whyText,
       confirmed,
     }),
     answer: successOf(

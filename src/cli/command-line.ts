@@ -1,6 +1,7 @@
 /** The context of every command, and shared parsers of option values. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
+import { reasonLengthMax, reasonLengthMin } from '../api/wire.ts';
 import type { Clock } from '../base/clock.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import { parseTimestamp } from '../base/timestamp.ts';
@@ -45,14 +46,13 @@ export function readTime(text: string): number {
   return ms;
 }
 
-/** The bounds of a reason in characters. */
-const reasonLength = [3, 500] as const;
-
 /** A reason that no service checks, because the command works on the data dir. */
 export function recordedReason(text: string): string {
-  const [least, most] = reasonLength;
-  if (text.length < least || text.length > most)
-    throw new CommandError(`--reason must have ${least} to ${most} characters`, exitCodes.notConfirmed);
+  if (text.length < reasonLengthMin || text.length > reasonLengthMax)
+    throw new CommandError(
+      `--reason must have ${reasonLengthMin} to ${reasonLengthMax} characters`,
+      exitCodes.notConfirmed,
+    );
   return text;
 }
 

@@ -1,14 +1,13 @@
 /** A dialog for temporary settings with a reason: an override, a limit, a shelved alarm. */
 import { Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { reasonLengthMax, reasonLengthMin } from '../../../src/api/wire.ts';
 import { nowMs } from '../clock.ts';
 import { Failure } from '../parts/failure.tsx';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
 
 const words = pointWords.override;
-const reasonLengthMin = 3;
-const reasonLengthMax = 500;
 const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export interface TimedOrder {

@@ -3,6 +3,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { automation } from '../../../src/api/automation.ts';
+import { reasonLengthMax, reasonLengthMin } from '../../../src/api/wire.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { shownNumber, withUnit } from '../parts/number.ts';
@@ -17,8 +18,6 @@ import { t } from '../strings/index.ts';
 import { siteWords } from '../strings/points.ts';
 
 const words = siteWords.parameters;
-const reasonLengthMin = 3;
-const reasonLengthMax = 500;
 
 type Parameter = SiteView['parameters'][number];
 

@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Static } from 'typebox';
 import { tokens as operations } from '../../../src/api/users.ts';
+import { reasonLengthMax, reasonLengthMin } from '../../../src/api/wire.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
@@ -17,9 +18,6 @@ import { userWords } from '../strings/users.ts';
 
 const words = userWords.tokens;
 type Token = Static<(typeof operations)['list']['answer']>['data']['list'][number];
-
-const reasonLengthMin = 3;
-const reasonLengthMax = 500;
 
 export function TokensSection() {
   const tokens = useQuery({
