@@ -1,5 +1,4 @@
 /** The handlers of alarms [alarms §4]. */
-
 import { alarmChangesMax, alarms as descriptors } from '../api/alarms.ts';
 import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import { wholeList } from '../api/page.ts';

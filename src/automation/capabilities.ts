@@ -2,7 +2,6 @@
  * The handlers of area A [rules §2]. Each runs after the pipeline has authenticated, authorized, confirmed,
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
-
 import { automation } from '../api/automation.ts';
 import { type Answer, type CallContext, type HandledCapability, successText } from '../api/capability.ts';
 import { pagePosition } from '../api/page.ts';

@@ -1,5 +1,4 @@
 /** The handlers of points, overrides and limits [points §7], [points §8]. */
-
 import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import { pagePosition, wholeList } from '../api/page.ts';
 import { points as descriptors } from '../api/points.ts';

@@ -1,5 +1,4 @@
 /** The handlers of channels [points §8.5], [points §8.6]. */
-
 import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import { channels as descriptors } from '../api/channels.ts';
 import { wholeList } from '../api/page.ts';

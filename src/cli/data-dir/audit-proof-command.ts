@@ -8,7 +8,7 @@ import { readIfThere } from '../../base/own-file.ts';
 import { checkProof } from '../../transparency/proof-file.ts';
 import { formatVerifier, keyTypes } from '../../transparency/signed-note.ts';
 import { nodeCryptography, noteSigner } from '../../transparency/signing.ts';
-import { confirmedOption, type JsonResult, jsonResultOption, printResult, recordedReason } from '../command-line.ts';
+import { confirmedOption, type JsonResult, jsonResultOption, printJson, recordedReason } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { verifyDataDir } from './audit-command.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
@@ -126,8 +126,9 @@ async function acknowledge(parts: DataDirParts, given: AcknowledgeOptions): Prom
         osUser: parts.osUser(),
       });
       begun.push({ log: nameOf(owner), origin, sequence: String(sequence) });
+      // At once: the next one may fail.
+      if (given.json !== true) terminal.out(`${nameOf(owner)} goes on as ${origin} from sequence ${sequence}\n`);
     }
-    const lines = begun.map((each) => `${each.log} goes on as ${each.origin} from sequence ${each.sequence}\n`);
-    printResult(terminal, given, begun, lines.join(''));
+    if (given.json === true) printJson(terminal, begun);
   });
 }

@@ -1,5 +1,4 @@
 /** The handlers for stored results and their scores [data-processing §8]. */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer, BoundCapability, CallContext } from '../../api/capability.ts';
 import { pagePosition } from '../../api/page.ts';
