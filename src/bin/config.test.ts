@@ -40,6 +40,19 @@ describe('service.yaml', () => {
     );
   });
 
+  test('[platform §2.3] http.cors_origins takes 64 origins, and nothing that is not one', () => {
+    const origins = (count: number) =>
+      Array.from({ length: count }, (_each, index) => `https://panel-${index}.example`);
+    const readOrigins = (list: readonly string[]) => read(`http: { cors_origins: ${JSON.stringify(list)} }`);
+    expect(readOrigins(origins(64)).http.cors_origins).toEqual(origins(64));
+    expect(() => readOrigins(origins(65))).toThrow('/http/cors_origins must have at most 64 entries');
+    const longest = `https://${'x'.repeat(253)}`;
+    expect(readOrigins([longest]).http.cors_origins).toEqual([longest]);
+    expect(() => readOrigins([`${longest}x`])).toThrow('/http/cors_origins/0 must have at most 261 characters');
+    for (const wrong of ['*', 'https://*.example', 'https://panel.example/', 'panel.example', 'null'])
+      expect(() => readOrigins([wrong])).toThrow('must be an origin such as https://dashboard.example, without a path');
+  });
+
   test('an unknown section is refused; a name that was probably meant is named, also one with its unit', () => {
     const unknown = (path: string, meant: string): string =>
       `service.yaml:1: ${path} is not a known field; did you mean ${meant}?`;
