@@ -10,11 +10,15 @@ export interface RecordedDetails {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Of the successful events of an action since `from`, oldest first; those that retention removed are missing. */
+/**
+ * Of the successful events of an action since `from` whose details may have a member, oldest first; those that retention removed are
+ * missing. The database selects by the text, so that others are not read; the caller checks the member.
+ */
 export async function recordedDetails(
   { query }: Database,
   scope: AuditScope,
   action: string,
+  member: string,
   from: string,
 ): Promise<readonly RecordedDetails[]> {
   const head = await chainHead(query, { log: 'events', ...scope });
@@ -29,6 +33,7 @@ export async function recordedDetails(
     .where('event.action', '=', action)
     .where('event.outcome', '=', 'succeeded')
     .where('event.occurred_at', '>=', from)
+    .where('kept.details', 'like', `%"${member}":%`)
     .orderBy('event.sequence')
     .execute();
   return rows.flatMap(({ occurredAt, text }) => {

@@ -25,7 +25,7 @@ export interface IssuedTokensParts {
 export async function readIssuedTokens(parts: IssuedTokensParts): Promise<readonly IssuedToken[]> {
   const nowMs = parts.clock.wallMs();
   const from = timeLabel(nowMs - tokenLifetimeSecondsMaximum * 1000);
-  const issues = await recordedDetails(parts.database, parts.scope, session.open.name, from);
+  const issues = await recordedDetails(parts.database, parts.scope, session.open.name, 'token_id', from);
   return issuedTokens(issues, await parts.store.revocations(), nowMs);
 }
 
