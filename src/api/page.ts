@@ -12,12 +12,12 @@ const position = {
 };
 type PagePosition = { readonly [name in keyof typeof position]: Type.Static<(typeof position)[name]> };
 
-/** The answer of a list: its entries, then the members of the page. */
-export const listOf = <T extends Type.TSchema>(entry: T) => strict({ list: Type.Array(entry), ...position });
-
-/** The same with other members before the list. */
+/** The answer of a list: `members`, its entries, and the members of the page. */
 export const namedListOf = <T extends Type.TSchema, M extends Type.TProperties>(entry: T, members: M) =>
   strict({ ...members, list: Type.Array(entry), ...position });
+
+/** The same without other members. */
+export const listOf = <T extends Type.TSchema>(entry: T) => namedListOf(entry, {});
 
 /** Page `page` of `total` entries, `pageSize` at a time. */
 export function pagePosition(total: number, page: number, pageSize: number): PagePosition {
