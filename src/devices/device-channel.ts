@@ -180,12 +180,14 @@ class OpenChannel implements DeviceChannel {
     Atomics.store(memory.online, this.position, online ? 1 : 0);
     if (online) return;
     Atomics.store(memory.refusing, this.position, 0);
-    for (const { index } of this.points) {
-      // Accepted commands that were not sent yet are dropped: after a reconnect they would be late.
-      taker.drop(index);
-      // The device may come back with any value: the safe one is written again.
-      this.#safe.unwritten(index);
-    }
+    // Accepted commands that were not sent yet are dropped: after a reconnect they would be late.
+    for (const { index } of this.points) taker.drop(index);
+    this.#safeUnwritten();
+  }
+
+  /** The device may come back with any value: the safe one is written again. */
+  #safeUnwritten(): void {
+    for (const { index } of this.points) this.#safe.unwritten(index);
   }
 
   #begin(seat: Seat): Driver {
@@ -211,6 +213,7 @@ class OpenChannel implements DeviceChannel {
         else this.#texts.set(index, text);
       },
       setOnline: whileCurrent((online) => this.#setOnline(online)),
+      reconnected: whileCurrent(() => this.#safeUnwritten()),
       take: (index) => (isCurrent() ? this.#take(index) : null),
       done: whileCurrent((command, failure) => this.#done(command, failure)),
       readFailed: whileCurrent((indexes, failure) => {
@@ -261,6 +264,7 @@ interface Wiring {
   readonly limits: DeviceLimits;
   readonly publish: LiveTableWriter['publish'];
   readonly setOnline: (online: boolean) => void;
+  readonly reconnected: () => void;
   readonly take: (index: number) => TakenCommand | null;
   readonly done: DriverContext['commandDone'];
   readonly readFailed: DriverContext['readFailed'];
@@ -288,6 +292,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     log: wiring.log,
     limits: wiring.limits,
     setOnline: wiring.setOnline,
+    reconnected: wiring.reconnected,
     answered: wiring.answered,
     exchanged: wiring.exchanged,
     commandDone: wiring.done,

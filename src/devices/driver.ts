@@ -78,6 +78,8 @@ export interface DriverContext {
   readFailed(indexes: readonly number[], failure: DriverFailure): void;
   /** The connection is lost: all points are bad until they are read again. */
   forget(): void;
+  /** Another connection replaces one that the device closed: it may have restarted, and have any value. */
+  reconnected(): void;
   /** Reports whether commands can be sent now; offline channels reject them. */
   setOnline(online: boolean): void;
   /** The next command for this channel, raw, or null. Called only when it can be sent at once: nothing is queued. */

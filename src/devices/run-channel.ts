@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { BackOff } from './back-off.ts';
 import type { Driver, ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 
@@ -41,11 +42,10 @@ class RestartedChannel implements RunningChannel {
   readonly #start;
   readonly #clock;
   readonly #log;
-  readonly #limits;
   readonly #lost;
-  #current: { readonly driver: Driver; readonly seat: Seat; readonly sinceMs: number } | undefined;
+  #current: { readonly driver: Driver; readonly seat: Seat } | undefined;
   #timer: Timer | undefined;
-  #pauseMs;
+  readonly #backOff;
   #stopped = false;
 
   constructor({ clock, log, limits, isolated, start, lost }: ChannelParts) {
@@ -53,9 +53,8 @@ class RestartedChannel implements RunningChannel {
     this.#start = start;
     this.#clock = clock;
     this.#log = log;
-    this.#limits = limits;
     this.#lost = lost;
-    this.#pauseMs = limits.reconnect_min_ms;
+    this.#backOff = new BackOff(limits, clock);
   }
 
   start(): void {
@@ -91,7 +90,8 @@ class RestartedChannel implements RunningChannel {
     this.#guarded(() => {
       const seat = { left: false };
       const driver = this.#start(seat);
-      this.#current = { driver, seat, sinceMs: this.#clock.monotonicMs() };
+      this.#current = { driver, seat };
+      this.#backOff.began();
       driver.start();
     });
 
@@ -105,13 +105,10 @@ class RestartedChannel implements RunningChannel {
       old.seat.left = true;
       // Release its sockets. The channel has already failed, so a second error while stopping is ignored.
       this.#isolated(() => void Promise.try(() => old.driver.stop()).catch(() => undefined));
-      // A long uptime means the start was fine: reset the backoff.
-      if (this.#clock.monotonicMs() - old.sinceMs > this.#limits.reconnect_max_ms)
-        this.#pauseMs = this.#limits.reconnect_min_ms;
     }
     this.#lost();
     this.#timer?.cancel();
-    if (!this.#stopped) this.#timer = this.#clock.after(this.#pauseMs, this.#begin);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.reconnect_max_ms);
+    const waitMs = this.#backOff.ended();
+    if (!this.#stopped) this.#timer = this.#clock.after(waitMs, this.#begin);
   };
 }

@@ -6,6 +6,10 @@ import { createRegisterBank, type RegisterBank } from '../devices/modbus/registe
 
 export type Manner =
   | { readonly kind: 'well' }
+  /** Ends the connection after each answer. */
+  | { readonly kind: 'closing' }
+  /** Ends the connection instead of answering every second request. */
+  | { readonly kind: 'hanging-up' }
   /** Never answers. */
   | { readonly kind: 'dead' }
   /** Answers everything with this exception code. */
@@ -42,7 +46,10 @@ export async function startFaultDevice(framing: FramingName = 'tcp'): Promise<Fa
     counts.set(unit, (counts.get(unit) ?? 0) + 1);
     const code = pdu.readUInt8(0);
     if (code > 4) writes.push({ unit, code, start: pdu.readUInt16BE(1) });
-    sendIn(manners.get(unit) ?? { kind: 'well' }, request, () => request.frame(bank(unit).answer(pdu)), send);
+    const manner = manners.get(unit) ?? { kind: 'well' };
+    if (manner.kind === 'hanging-up' && (counts.get(unit) ?? 0) % 2 === 0) return server.disconnect();
+    sendIn(manner, request, () => request.frame(bank(unit).answer(pdu)), send);
+    if (manner.kind === 'closing') server.disconnect();
   };
   const server = await serveModbus({ host: '127.0.0.1', port: 0, framing, answer });
   return {
@@ -57,6 +64,8 @@ export async function startFaultDevice(framing: FramingName = 'tcp'): Promise<Fa
 function sendIn(manner: Manner, request: DeviceRequest, whole: () => Buffer, send: (bytes: Buffer) => void): void {
   switch (manner.kind) {
     case 'well':
+    case 'closing':
+    case 'hanging-up':
       return send(whole());
     case 'dead':
       return;

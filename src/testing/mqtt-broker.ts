@@ -44,6 +44,18 @@ export interface BrokerOptions {
   readonly fatal?: readonly string[];
 }
 
+/** The beginning of a site file with a channel on this broker: lines of points follow. `more` continues the channel. */
+export const brokerSite = (port: number, more = ''): string => `
+schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels:
+  - { id: broker, driver: mqtt, url: "mqtt://127.0.0.1:${port}"${more} }
+instances:
+  - id: 1
+    name: plant
+    points:
+`;
+
 export async function startMqttBroker(options: BrokerOptions = {}): Promise<MqttBroker> {
   const messages: BrokerMessage[] = [];
   const clientIds: string[] = [];

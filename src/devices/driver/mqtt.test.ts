@@ -3,24 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { driverContract, elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
-import { type BrokerOptions, type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
+import { type BrokerOptions, brokerSite, type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
 
 const folders = { configDir: '.', dataDir: '.' };
-const header = (port: number, more = ''): string => `
-schema: svc.site.v1
-site: { id: s, name: S, timezone: UTC }
-channels:
-  - { id: broker, driver: mqtt, url: "mqtt://127.0.0.1:${port}"${more} }
-instances:
-  - id: 1
-    name: plant
-    points:
-`;
 
 driverContract('mqtt', async () => {
   const broker = await startMqttBroker();
   return {
-    siteText: `${header(broker.port)}
+    siteText: `${brokerSite(broker.port)}
       - { id: 1, name: setpoint, kind: action, unit: kW, scale: 0.5, offset: 10, channel: broker, address: { topic: plant/setpoint } }
 `,
     ...folders,
@@ -48,7 +38,7 @@ describe('[points §3.2] mqtt', () => {
   let devices: RunningDevices;
   const open = async (options: BrokerOptions = {}, more = '', environment: Record<string, string> = {}) => {
     broker = await startMqttBroker(options);
-    devices = runDevices(header(broker.port, more) + points, folders, { mqtt_timeout_ms: 300 }, environment);
+    devices = runDevices(brokerSite(broker.port, more) + points, folders, { mqtt_timeout_ms: 300 }, environment);
   };
   const offline = () =>
     expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 5000, interval: 5 }).toBe('offline');
@@ -170,7 +160,7 @@ describe('[points §3.2] mqtt', () => {
   test('at most mqtt_in_flight commands are unconfirmed at once; a command that waits longer than its maximum age is dropped', async () => {
     await devices.layer.terminate();
     const limits = { mqtt_timeout_ms: 400, mqtt_in_flight: 1, command_max_age_ms: 100 };
-    devices = runDevices(header(broker.port) + points, folders, limits);
+    devices = runDevices(brokerSite(broker.port) + points, folders, limits);
     await devices.online();
     broker.silence(true);
     expect(devices.command(setpoint, 1)).toBe('accepted');
@@ -196,7 +186,7 @@ describe('[points §3.2] mqtt connections', () => {
   test('user and password come from the environment', async () => {
     broker = await startMqttBroker({ user: { name: 'plant', password: 'secret' } });
     const more = ', username_env: SVC_MQTT_USERNAME, password_env: SVC_MQTT_PASSWORD';
-    const text = header(broker.port, more) + points;
+    const text = brokerSite(broker.port, more) + points;
     const environment = { SVC_MQTT_USERNAME: 'plant', SVC_MQTT_PASSWORD: 'secret' };
     devices = runDevices(text, folders, {}, environment);
     await devices.online();
@@ -210,17 +200,34 @@ describe('[points §3.2] mqtt connections', () => {
 
   test('client_id: the id at the broker; without one each connection has a new one', async () => {
     broker = await startMqttBroker();
-    devices = runDevices(header(broker.port, ', client_id: bakery') + points, folders);
+    devices = runDevices(brokerSite(broker.port, ', client_id: bakery') + points, folders);
     await devices.online();
     await devices.layer.terminate();
-    devices = runDevices(header(broker.port) + points, folders);
+    devices = runDevices(brokerSite(broker.port) + points, folders);
     await devices.online();
     expect(broker.clientIds).toEqual(['bakery', expect.stringMatching(/^setpoint-[0-9a-f-]{36}$/)]);
   });
 
+  test('two clients with one id: the broker ends the older connection; the reason says so, and both wait longer and longer', async () => {
+    broker = await startMqttBroker();
+    const text = brokerSite(broker.port, ', client_id: bakery') + points;
+    devices = runDevices(text, folders, { reconnect_min_ms: 10, reconnect_max_ms: 5000 });
+    await devices.online();
+    const rival = runDevices(text, folders, { reconnect_min_ms: 10, reconnect_max_ms: 5000 });
+    try {
+      await expect
+        .poll(async () => (await devices?.layer.errors())?.map(({ message }) => message))
+        .toContain('the broker ended the connection; does another client have the client_id bakery?');
+      await elapsed(1000);
+      expect(broker.clientIds.length).toBeLessThan(25);
+    } finally {
+      await rival.layer.terminate();
+    }
+  });
+
   test('without a broker every point says why', async () => {
     broker = await startMqttBroker();
-    devices = runDevices(header(broker.port) + points, folders);
+    devices = runDevices(brokerSite(broker.port) + points, folders);
     await devices.online();
     const reasons = async () => new Set((await devices?.layer.errors())?.map(({ message }) => message));
     broker.silence(true);
@@ -244,7 +251,7 @@ describe('[points §3.2] mqtt connections', () => {
     );
     broker = await startMqttBroker({ tls: { key, cert, ca: cert } });
     const secure = (more: string) =>
-      (header(broker.port, `, ca_file: broker-cert.pem${more}`) + points).replace('mqtt://', 'mqtts://');
+      (brokerSite(broker.port, `, ca_file: broker-cert.pem${more}`) + points).replace('mqtt://', 'mqtts://');
     const own = { ...folders, configDir: fixture };
     devices = runDevices(secure(''), own);
     await expect
@@ -259,7 +266,7 @@ describe('[points §3.2] mqtt connections', () => {
     const fixture = join(import.meta.dirname, 'fixture');
     const [key, cert] = ['broker-key.pem', 'broker-cert.pem'].map((name) => readFileSync(join(fixture, name), 'utf8'));
     broker = await startMqttBroker({ tls: { key: key ?? '', cert: cert ?? '' } });
-    const secure = (more: string) => (header(broker.port, more) + points).replace('mqtt://', 'mqtts://');
+    const secure = (more: string) => (brokerSite(broker.port, more) + points).replace('mqtt://', 'mqtts://');
     devices = runDevices(secure(''), folders);
     await elapsed(300);
     expect(devices.layer.channels()[0]?.state).toBe('offline');
@@ -272,17 +279,21 @@ describe('[points §3.2] mqtt connections', () => {
 
   test('a refused subscription leaves its points unavailable and the others alone', async () => {
     broker = await startMqttBroker({ forbidden: ['plant/brief'] });
-    devices = runDevices(header(broker.port) + points, folders);
+    devices = runDevices(brokerSite(broker.port) + points, folders);
     await devices.online();
     await broker.publish('plant/brief', '7');
     await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
     await expect.poll(() => devices?.value(voltage)).toBe(230.5);
     expect(devices.value(brief)).toBeNull();
+    const errors = await devices.layer.errors();
+    expect(errors.map(({ index, message }) => [index, message])).toEqual([
+      [brief, 'the broker refuses the subscription to plant/brief'],
+    ]);
   });
 
   test('the will is published when the connection is lost, not at a clean stop', async () => {
     broker = await startMqttBroker();
-    const text = header(broker.port, ', will: { topic: setpoint/state, payload: gone }') + points;
+    const text = brokerSite(broker.port, ', will: { topic: setpoint/state, payload: gone }') + points;
     devices = runDevices(text, folders);
     await devices.online();
     await devices.layer.stop();
@@ -298,120 +309,11 @@ describe('[points §3.2] mqtt connections', () => {
   });
 });
 
-describe('[points §3.2] devices that say more', () => {
-  let broker: MqttBroker;
-  let devices: RunningDevices;
-  const more = `
-      - { id: 1, name: door, kind: measurement, unit: "1", channel: broker, address: { topic: d/door, map: { OPEN: 1, SHUT: 0 }, payload: text, availability: { topic: d/lwt } } }
-      - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept, retained: accept } }
-      - { id: 3, name: mode, kind: measurement, unit: "1", channel: broker, address: { topic: d/mode, payload: text } }
-      - { id: 1, name: relay, kind: action, unit: "1", channel: broker, address: { topic: d/relay, payload: text, map: { ON: 1, OFF: 0 }, availability: { topic: d/lwt, online: Online, offline: Offline } } }
-`;
-  const [door, kept, textPoint, relay] = [0, 1, 2, 3];
-  beforeEach(async () => {
-    broker = await startMqttBroker();
-    await broker.publish('d/kept', '7.5', true);
-    devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + more, folders, {
-      mqtt_timeout_ms: 300,
-      trace_payload_bytes: 16,
-    });
-    await devices.online();
-  });
-  afterEach(async () => {
-    await devices.layer.terminate();
-    await broker.stop();
-  });
-
-  test('a word of the map is its number, while the device is available', async () => {
-    await broker.publish('d/door', 'OPEN');
-    await elapsed(100);
-    expect(devices.value(door)).toBeNull();
-    await broker.publish('d/lwt', 'online');
-    await broker.publish('d/door', 'OPEN');
-    await expect.poll(() => devices.value(door)).toBe(1);
-    await broker.publish('d/lwt', 'offline');
-    await expect.poll(() => devices.value(door)).toBeNull();
-    expect((await devices.layer.errors()).map(({ message }) => message)).toContain(
-      'the device is offline (availability topic)',
-    );
-    await broker.publish('d/lwt', 'online');
-    await expect
-      .poll(async () => (await devices.layer.errors()).map(({ index, message }) => [index, message]))
-      .toContainEqual([door, 'the device is online again and has not sent a value yet']);
-    await broker.publish('d/door', 'SHUT');
-    await expect.poll(() => devices.value(door)).toBe(0);
-  });
-
-  test('a retained message counts where it is accepted, as uncertain', async () => {
-    await expect.poll(() => devices.value(kept)).toBe(7.5);
-    expect(devices.memory.quality[kept]).toBe(2);
-    await broker.publish('d/kept', '8');
-    await expect.poll(() => devices.memory.quality[kept]).toBe(1);
-  });
-
-  test('[points §8.6] the trace has messages and commands, with trace_payload_bytes of each payload', async () => {
-    const exchanges = async () =>
-      (await devices.layer.trace(0))?.exchanges.map(({ request, answer, result }) => [request, answer, result]);
-    await broker.publish('d/mode', '16 bytes exactly');
-    await broker.publish('d/mode', 'one byte too many');
-    await broker.publish('d/kept', 'no number');
-    await broker.publish('d/lwt', 'Online');
-    await expect.poll(exchanges).toEqual([
-      ['retained message d/kept', '7.5', 'answered'],
-      ['message d/mode', '16 bytes exactly', 'answered'],
-      ['message d/mode', 'one byte too man… (17 bytes)', 'answered'],
-      ['message d/kept', 'no number', 'refused'],
-      ['message d/lwt', 'Online', 'answered'],
-    ]);
-    expect(devices.command(relay, 1)).toBe('accepted');
-    await expect.poll(exchanges).toContainEqual(['publish d/relay ON', 'confirmed', 'answered']);
-  });
-
-  test('text is shown and is not a number', async () => {
-    await broker.publish('d/mode', 'heating');
-    await expect.poll(() => devices.layer.texts()).toEqual([{ index: textPoint, text: 'heating' }]);
-    expect(devices.value(textPoint)).toBeNull();
-  });
-
-  test('a command is sent as the word for its number, and fails while the device is unavailable', async () => {
-    const sent = () => broker.messages.filter(({ topic }) => topic === 'd/relay').map(({ payload }) => payload);
-    expect(devices.command(relay, 1)).toBe('accepted');
-    await expect.poll(async () => (await devices.layer.counts()).failed).toBe(1);
-    await broker.publish('d/lwt', 'Online');
-    await elapsed(100);
-    expect(devices.command(relay, 1)).toBe('accepted');
-    await expect.poll(sent).toEqual(['ON']);
-    expect(devices.command(relay, 5)).toBe('accepted');
-    await expect.poll(async () => (await devices.layer.counts()).failed).toBe(2);
-    expect(sent()).toEqual(['ON']);
-  });
-
-  test('birth and will are said, and the end in order too', async () => {
-    const states = () =>
-      broker.messages.filter(({ topic }) => topic === 'setpoint/state').map(({ payload }) => payload);
-    await expect.poll(states).toEqual(['online']);
-    await devices.layer.stop();
-    await expect.poll(states).toEqual(['online', 'offline']);
-  });
-
-  test('[points §3.2] a late will of an earlier connection is corrected', async () => {
-    const states = () =>
-      broker.messages.filter(({ topic }) => topic === 'setpoint/state').map(({ payload }) => payload);
-    await expect.poll(states).toEqual(['online']);
-    await broker.publish('setpoint/state', 'offline', true);
-    await expect.poll(states).toEqual(['online', 'online']);
-    await devices.layer.stop();
-    await expect.poll(states).toEqual(['online', 'online', 'offline']);
-    await elapsed(100);
-    expect(states()).toHaveLength(3);
-  });
-});
-
 test('`mqtt_timeout_ms`: stopping waits no longer for a silent broker', async () => {
   const broker = await startMqttBroker();
   const point =
     '      - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept } }\n';
-  const site = header(broker.port, ', status: { topic: setpoint/state }') + point;
+  const site = brokerSite(broker.port, ', status: { topic: setpoint/state }') + point;
   const devices = runDevices(site, folders, { mqtt_timeout_ms: 50 });
   await devices.online();
   await expect.poll(() => broker.messages.length).toBe(1);
@@ -427,7 +329,7 @@ test.each(['forbidden', 'fatal'])(
     const point = `
       - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept } }
 `;
-    const devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + point, folders, {
+    const devices = runDevices(brokerSite(broker.port, ', status: { topic: setpoint/state }') + point, folders, {
       reconnect_min_ms: 10,
     });
     await devices.online();

@@ -11,10 +11,11 @@ import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
+import { BackOff } from '../back-off.ts';
 import type { DeviceExchange, Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
-import { connectionReason, mqttLibrary } from '../mqtt/mqtt-library.ts';
+import { connectionEnd, connectionReason, mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
-import { disconnectCleanly, OwnStatus, type Presence, withWords } from '../mqtt/presence.ts';
+import { disconnectCleanly, OwnStatus, type Presence, whyAbsent, withWords } from '../mqtt/presence.ts';
 
 /** Settings of a channel from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {
@@ -52,6 +53,8 @@ class MqttDriver implements Driver {
   readonly #status: OwnStatus | undefined;
   /** The latest message of each of these topics on this connection. */
   readonly #said = new Map<string, string>();
+  /** Retained messages that came before the availability of their device, by index: a broker may send them in any order. */
+  readonly #early = new Map<number, Buffer>();
   readonly #faults;
   /** Why the current connection failed; undefined without an error. */
   #reason: string | undefined;
@@ -61,7 +64,7 @@ class MqttDriver implements Driver {
   #online = false;
   #stopped = false;
   #inFlight = 0;
-  #backOffMs: number;
+  readonly #backOff: BackOff;
   #reconnectTimer: Timer | undefined;
 
   constructor(channel: MqttChannel, credentials: MqttCredentials, context: DriverContext) {
@@ -88,7 +91,7 @@ class MqttDriver implements Driver {
     this.#subscriptions = Map.groupBy(ofKind('measurement'), ({ topic }) => topic);
     const watched = places.flatMap(({ place }) => (place.availability === undefined ? [] : [place]));
     this.#presences = Map.groupBy(watched, ({ availability }) => availability?.topic ?? '');
-    this.#backOffMs = context.limits.reconnect_min_ms;
+    this.#backOff = new BackOff(context.limits, context.clock);
     const status = withWords(channel.status);
     this.#status = status === undefined ? undefined : new OwnStatus(status);
   }
@@ -173,8 +176,7 @@ class MqttDriver implements Driver {
       const answer = await subscribed(client, topics);
       deadline.cancel();
       // Points of a refused topic stay unavailable; the others are still useful.
-      if (answer.refused.length > 0)
-        this.#context.log.error('the broker refuses subscriptions', { topics: answer.refused });
+      if (answer.refused.length > 0) this.#refused(answer.refused);
       if (!answer.answered) {
         client.stream.destroy();
         return;
@@ -182,7 +184,7 @@ class MqttDriver implements Driver {
     }
     if (this.#client !== client || this.#stopped || !client.connected) return;
     this.#online = true;
-    this.#backOffMs = this.#context.limits.reconnect_min_ms;
+    this.#backOff.began();
     this.#faults.worked('connection');
     this.#status?.stayOnline(client, () => this.#client === client);
     this.#context.log.info('channel online');
@@ -190,25 +192,20 @@ class MqttDriver implements Driver {
     this.wake();
   }
 
+  #refused(topics: readonly string[]): void {
+    this.#context.log.error('the broker refuses subscriptions', { topics });
+    for (const topic of topics) {
+      const measured = this.#subscriptions.get(topic) ?? [];
+      const watching = this.#presences.get(topic) ?? [];
+      const indexes = [...measured, ...watching].map(({ index }) => index);
+      this.#unread(indexes, 'no-answer', `the broker refuses the subscription to ${topic}`);
+    }
+  }
+
   #received(topic: string, payload: Buffer, isRetained: boolean): void {
-    this.#heard(topic, payload);
-    const { mqtt_payload_bytes: bytesMax } = this.#context.limits;
+    this.#heard(topic, payload, isRetained);
     const places = this.#subscriptions.get(topic) ?? [];
-    const readings = places.flatMap((place): RawReading[] => {
-      const { index } = place;
-      if (!this.#isThere(place)) return this.#unread([index], 'ignored', absent);
-      if (isRetained && !place.acceptsRetained) return this.#unread([index], 'ignored', tooOld);
-      if (payload.length > bytesMax)
-        return this.#unread(
-          [index],
-          'unreadable',
-          `the payload has ${payload.length} bytes; mqtt_payload_bytes is ${bytesMax}`,
-        );
-      const value = valueIn(payload, place);
-      if (value === null) return this.#unread([index], 'unreadable', noValue(place));
-      if ('text' in value) return [{ index, raw: Number.NaN, quality: quality.bad, text: value.text }];
-      return [{ index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good }];
-    });
+    const readings = places.flatMap((place) => this.#reading(place, payload, isRetained));
     this.#context.publish(readings);
     // Its own status does not come from a device.
     if (places.length === 0 && !this.#presences.has(topic)) return;
@@ -219,6 +216,27 @@ class MqttDriver implements Driver {
       0,
       places.length > readings.length ? 'refused' : 'answered',
     );
+  }
+
+  #reading(place: Place, payload: Buffer, isRetained: boolean): RawReading[] {
+    const { index, availability } = place;
+    const { mqtt_payload_bytes: bytesMax } = this.#context.limits;
+    if (isRetained && !place.acceptsRetained) return this.#unread([index], 'ignored', tooOld);
+    if (payload.length > bytesMax)
+      return this.#unread(
+        [index],
+        'unreadable',
+        `the payload has ${payload.length} bytes; mqtt_payload_bytes is ${bytesMax}`,
+      );
+    if (!this.#isThere(place)) {
+      const isEarly = isRetained && availability !== undefined && !this.#said.has(availability.topic);
+      if (isEarly) this.#early.set(index, payload);
+      return this.#unread([index], 'ignored', this.#absence(place));
+    }
+    const value = valueIn(payload, place);
+    if (value === null) return this.#unread([index], 'unreadable', noValue(place));
+    if ('text' in value) return [{ index, raw: Number.NaN, quality: quality.bad, text: value.text }];
+    return [{ index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good }];
   }
 
   #shown(payload: Buffer): string {
@@ -244,19 +262,36 @@ class MqttDriver implements Driver {
   }
 
   /** The availability of a device; while it is offline, its earlier messages no longer count. */
-  #heard(topic: string, payload: Buffer): void {
+  #heard(topic: string, payload: Buffer, isRetained: boolean): void {
     const watching = this.#presences.get(topic);
     if (watching === undefined) return;
-    const wasOffline = watching.filter((place) => this.#said.has(topic) && !this.#isThere(place));
+    const isFirst = !this.#said.has(topic);
+    const wasOffline = watching.filter((place) => !isFirst && !this.#isThere(place));
     this.#said.set(topic, payload.toString('utf8'));
-    const indexes = (places: readonly Place[]): number[] => places.map(({ index }) => index);
-    this.#unread(indexes(watching.filter((place) => !this.#isThere(place))), 'no-answer', absent);
-    this.#unread(indexes(wasOffline.filter((place) => this.#isThere(place))), 'no-answer', returned);
+    for (const place of watching) {
+      if (!this.#isThere(place)) this.#unread([place.index], 'no-answer', this.#absence(place));
+      else if (wasOffline.includes(place)) this.#unread([place.index], 'no-answer', returned);
+    }
+    if (isFirst) this.#readEarly(watching, isRetained);
+  }
+
+  /** Both messages were retained: the value counts as it does where the availability comes first. */
+  #readEarly(watching: readonly Place[], isRetained: boolean): void {
+    const readings = watching.flatMap((place) => {
+      const payload = this.#early.get(place.index);
+      return payload === undefined || !isRetained ? [] : this.#reading(place, payload, true);
+    });
+    for (const { index } of watching) this.#early.delete(index);
+    this.#context.publish(readings);
   }
 
   /** A device with an availability topic is offline until it reports otherwise. */
   #isThere({ availability }: Place): boolean {
     return availability === undefined || this.#said.get(availability.topic) === availability.online;
+  }
+
+  #absence({ availability }: Place): string {
+    return availability === undefined ? '' : whyAbsent(availability, this.#said.get(availability.topic));
   }
 
   /** The broker confirms, or the connection ends: a command never waits for the next connection. */
@@ -268,7 +303,7 @@ class MqttDriver implements Driver {
       const failure: DriverFailure =
         payload === null
           ? { code: 'not-encodable', message: `the map has no word for ${command.value}` }
-          : { code: 'no-answer', message: absent };
+          : { code: 'no-answer', message: this.#absence(place) };
       this.#context.commandDone(command, failure);
       return;
     }
@@ -313,8 +348,9 @@ class MqttDriver implements Driver {
     this.#client = undefined;
     this.#online = false;
     this.#said.clear();
+    this.#early.clear();
     if (this.#stopped) return;
-    this.#lost(this.#reason ?? 'the connection to the broker ended');
+    this.#lost(this.#reason ?? connectionEnd(this.#channel.client_id, this.#backOff));
   }
 
   /** Without a connection the points are bad, for this reason. */
@@ -328,12 +364,10 @@ class MqttDriver implements Driver {
       { code: 'no-answer', message: reason },
     );
     this.#context.forget();
-    this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => void this.#connect());
-    this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
+    this.#reconnectTimer = this.#context.clock.after(this.#backOff.ended(), () => void this.#connect());
   }
 }
 
-const absent = 'the device is offline (availability topic)';
 const returned = 'the device is online again and has not sent a value yet';
 const tooOld = 'only a retained message has come, of unknown age; `retained: accept` in the address takes it';
 

@@ -52,10 +52,18 @@ const openTcp: OpenWire = ({ host, port }, events) => {
   };
 };
 
+export interface ConnectionEnd {
+  readonly reason: string;
+  /** This unit did not answer in time, or not with a valid answer. */
+  readonly badUnit: number | null;
+  /** The device had answered on it, and closed it: many do after a time without requests, or after each. */
+  readonly afterAnswers: boolean;
+}
+
 export interface ModbusEvents {
   connected(): void;
-  /** Once, after `connected` or instead of it. `badUnit` did not answer in time, or not with a valid answer. */
-  ended(reason: string | null, badUnit: number | null): void;
+  /** Once, after `connected` or instead of it. */
+  ended(end: ConnectionEnd): void;
 }
 
 interface Open extends Asked {
@@ -75,6 +83,8 @@ export class ModbusClient {
   #transaction = 0;
   #reason: string | null = null;
   #badUnit: number | null = null;
+  #hasAnswered = false;
+  #endedHere = false;
 
   constructor(place: ModbusPlace, clock: Clock, events: ModbusEvents, open: OpenWire = openTcp) {
     this.#place = place;
@@ -90,8 +100,10 @@ export class ModbusClient {
       failed: (reason) => (this.#reason ??= reason),
       closed: () => {
         deadline.cancel();
+        const afterAnswers = this.#hasAnswered && !this.#endedHere;
+        this.#reason ??= `the device closed the connection${this.#hasAnswered ? '' : ' without an answer'}`;
         this.#settle(null);
-        events.ended(this.#reason, this.#badUnit);
+        events.ended({ reason: this.#reason, badUnit: this.#badUnit, afterAnswers });
       },
     });
   }
@@ -119,6 +131,7 @@ export class ModbusClient {
   }
 
   end(reason: string): void {
+    this.#endedHere = true;
     this.#reason ??= reason;
     this.#badUnit = this.#open?.unit ?? null;
     this.#settle(null);
@@ -136,8 +149,9 @@ export class ModbusClient {
     this.#received = taken.rest;
     if (open === undefined || taken.pdu === undefined) return;
     const answer = answerTo(open.request, taken.pdu);
-    if (answer === null) this.end('the answer does not match the request');
-    else this.#settle(answer);
+    if (answer === null) return this.end('the answer does not match the request');
+    this.#hasAnswered = true;
+    this.#settle(answer);
   }
 
   #settle(answer: ModbusAnswer | null): void {

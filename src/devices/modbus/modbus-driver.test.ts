@@ -1,4 +1,5 @@
 /** A gateway with many units, and every kind of faulty device [points §3.1]; against real TCP on loopback. */
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type FaultDevice, type Manner, startFaultDevice } from '../../testing/fault-device.ts';
@@ -26,6 +27,7 @@ async function start(
   framing: FramingName = 'tcp',
   pollMs = 50,
   limits: Partial<DeviceLimits> = { trace_exchanges: 10 },
+  port?: number,
 ): Promise<Started> {
   device = await startFaultDevice(framing);
   prepare(device);
@@ -34,7 +36,7 @@ async function start(
 schema: svc.site.v1
 site: { id: s, name: s, timezone: UTC }
 channels:
-  - { id: bus, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: ${pollMs}, timeout_ms: 60, word_order: big, framing: ${framing} ${channel} }
+  - { id: bus, driver: modbus-tcp, host: 127.0.0.1, port: ${port ?? device.port}, unit_id: 1, poll_interval_ms: ${pollMs}, timeout_ms: 60, word_order: big, framing: ${framing} ${channel} }
 instances:
   - id: 1
     name: bus
@@ -108,6 +110,104 @@ describe('[points §3.1] a gateway with ten units', () => {
     await expect.poll(async () => (await running.devices.layer.counts()).failed).toBe(1);
     expect((await running.devices.layer.errors()).map(({ message }) => message)).toEqual(['unit 2 does not answer']);
     expect(running.device.requests(2)).toBe(before);
+  });
+});
+
+describe('[points §3.1] a device that closes connections', () => {
+  const action = 'kind: action, address: { table: holding, register: 1, type: int16 }';
+  const fill = (given: FaultDevice): void => {
+    for (const register of [0, 1]) given.bank(1).set('holding', register, 7);
+  };
+  const state = (running: Started) => running.devices.layer.channels()[0]?.state;
+
+  test('after each answer: it is read at its interval and commanded, and stays online', async () => {
+    const running = await start([unitPoint(1), action], (given) => {
+      fill(given);
+      given.manner(1, { kind: 'closing' });
+    });
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    const from = running.device.requests(1);
+    while (running.device.requests(1) < from + 20) {
+      expect([state(running), running.devices.value(0)]).toEqual(['online', 7]);
+      await elapsed(1);
+    }
+    expect(await running.devices.layer.errors()).toEqual([]);
+    // A command that meets a closing connection fails; the rule commands again.
+    const commanded = (): number | undefined => {
+      running.devices.command(1, 9);
+      return running.device.bank(1).get('holding', 1);
+    };
+    await expect.poll(commanded).toBe(9);
+  });
+
+  test('after a time without requests: a command opens another connection, and does not wait for the next poll', async () => {
+    const running = await start([unitPoint(1), action], fill, '', 'tcp', 60_000);
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    running.device.disconnect();
+    await expect.poll(() => running.device.connections()).toBe(0);
+    await elapsed(50);
+    expect(running.devices.command(1, 9)).toBe('accepted');
+    await expect.poll(() => running.device.bank(1).get('holding', 1)).toBe(9);
+    expect([state(running), running.devices.value(0), running.device.connections()]).toEqual(['online', 7, 1]);
+  });
+
+  test('and then is gone: the next poll makes its points bad, and says why', async () => {
+    const running = await start([unitPoint(1)], fill);
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    await running.device.close();
+    await expect.poll(() => state(running)).toBe('offline');
+    expect(running.devices.value(0)).toBeNull();
+    expect((await running.devices.layer.errors()).map(({ message }) => message)).toEqual([
+      expect.stringContaining('ECONNREFUSED'),
+    ]);
+  });
+
+  test('as the next request comes: a read is sent once more', async () => {
+    const running = await start([unitPoint(1)], fill);
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    running.device.manner(1, { kind: 'hanging-up' });
+    const from = running.device.requests(1);
+    while (running.device.requests(1) < from + 20) {
+      expect([state(running), running.devices.value(0)]).toEqual(['online', 7]);
+      await elapsed(1);
+    }
+    expect(await running.devices.layer.errors()).toEqual([]);
+  });
+
+  test('as a command comes: it fails and is not sent again, because the device may have carried it out', async () => {
+    const running = await start([unitPoint(1), action], fill, '', 'tcp', 60_000);
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    running.device.manner(1, { kind: 'hanging-up' });
+    expect(running.devices.command(1, 9)).toBe('accepted');
+    await expect.poll(async () => (await running.devices.layer.counts()).failed).toBe(1);
+    expect([state(running), running.device.bank(1).get('holding', 1)]).toEqual(['online', 7]);
+    expect(running.devices.command(1, 10)).toBe('accepted');
+    await expect.poll(() => running.device.bank(1).get('holding', 1)).toBe(10);
+    expect(running.device.writes.length).toBe(2);
+  });
+
+  test('before an answer, as one without a free connection does: the reason is given', async () => {
+    const full = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => void full.listen(0, '127.0.0.1', resolve));
+    const { port } = full.address() as AddressInfo;
+    try {
+      const running = await start([unitPoint(1)], fill, '', 'tcp', 50, {}, port);
+      await expect
+        .poll(async () => (await running.devices.layer.errors()).map(({ message }) => message))
+        .toEqual(['the device closed the connection without an answer']);
+      expect(state(running)).toBe('offline');
+    } finally {
+      full.close();
+    }
+  });
+
+  test('its safe value is written again: it may have restarted', async () => {
+    const safe = `kind: action, safe_value: 3, hold_max_ms: 50, address: { table: holding, register: 1, type: int16 }`;
+    const running = await start([unitPoint(1), safe], fill);
+    await expect.poll(() => running.device.bank(1).get('holding', 1)).toBe(3);
+    running.device.bank(1).set('holding', 1, 99);
+    running.device.disconnect();
+    await expect.poll(() => running.device.bank(1).get('holding', 1)).toBe(3);
   });
 });
 

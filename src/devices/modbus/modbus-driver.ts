@@ -8,7 +8,7 @@ import type { TakenCommand } from '../../points/command-slots.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading, ScanAnswer, ScanQuestion } from '../driver.ts';
-import { type AskUnit, ModbusClient, type ModbusPlace, type OpenWire } from './modbus-client.ts';
+import { type AskUnit, type ConnectionEnd, ModbusClient, type ModbusPlace, type OpenWire } from './modbus-client.ts';
 import { decodeRegisters, decodeText, exponentOf } from './modbus-codec.ts';
 import { bitAt, blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
 import { answerWords, failureIn, requestWords, spanWords } from './modbus-words.ts';
@@ -72,6 +72,10 @@ export class ModbusDriver implements Driver {
   #polls = false;
   /** The device has answered on this connection: commands are accepted only then. */
   #online = false;
+  /** The device closed the connection after answers on it: the next poll, command or scan opens another. */
+  #asleep = false;
+  /** A command may be waiting. */
+  #hasCommand = false;
   #busy = false;
   #stopped = false;
   #last: Kind = 'errand';
@@ -95,6 +99,7 @@ export class ModbusDriver implements Driver {
   }
 
   wake(): void {
+    this.#hasCommand = true;
     void this.#work();
   }
 
@@ -121,12 +126,13 @@ export class ModbusDriver implements Driver {
   }
 
   #connect(): void {
+    this.#asleep = false;
     const client = new ModbusClient(
       this.#parts.connection,
       this.#context.clock,
       {
         connected: () => void this.#begin(client),
-        ended: (reason, badUnit) => this.#ended(client, reason, badUnit),
+        ended: (end) => this.#ended(client, end),
       },
       this.#parts.open,
     );
@@ -134,7 +140,7 @@ export class ModbusDriver implements Driver {
   }
 
   async #begin(client: ModbusClient): Promise<void> {
-    // Polls that run already had to skip a silent unit, not the device.
+    // Polls that run already had to skip a silent unit, or the device closed the connection after answers.
     if (!this.#polls) {
       const found = await this.#parts.find((unit, request) => this.#ask(client, unit, request));
       if (this.#client !== client || found === null) return;
@@ -163,16 +169,21 @@ export class ModbusDriver implements Driver {
     }
   }
 
-  #ended(client: ModbusClient, reason: string | null, badUnit: number | null): void {
+  #ended(client: ModbusClient, { reason, badUnit, afterAnswers }: ConnectionEnd): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     const nowMs = this.#context.clock.monotonicMs();
+    if (afterAnswers && this.#polls && !this.#stopped) {
+      this.#asleep = true;
+      void this.#work();
+      return;
+    }
     if (badUnit !== null && this.#polls && !this.#stopped && this.#units.othersAnswer(badUnit, nowMs)) {
-      this.#silent(badUnit, reason ?? 'no answer');
+      this.#silent(badUnit, reason);
       this.#connect();
       return;
     }
-    if (reason !== null && !this.#stopped) {
+    if (!this.#stopped) {
       this.#faults.failed('connection', 'channel failed', { reason });
       this.#context.readFailed(this.#allPoints(), { code: 'no-answer', message: reason });
     }
@@ -241,14 +252,24 @@ export class ModbusDriver implements Driver {
   /** One request at a time; commands, polls and scans take turns. */
   async #work(): Promise<void> {
     if (this.#busy || !this.#polls) return;
+    if (this.#asleep) {
+      // Once in a poll: a device that closes after each answer would get its safe values without end.
+      if (this.#due.length > 0) this.#context.reconnected();
+      if (this.#hasCommand || this.#due.length + this.#errands.length > 0) this.#connect();
+      return;
+    }
     this.#busy = true;
     while (this.#client?.isOpen === true) {
       const turn = this.#next(this.#client);
-      if (turn === null) break;
+      if (turn === null) {
+        this.#hasCommand = false;
+        break;
+      }
       await turn();
     }
     // Nothing is awaited between the last look and this: work that comes in such a gap finds the loop busy, and waits for the next poll.
     this.#busy = false;
+    if (this.#asleep) void this.#work();
   }
 
   /** Null if there is nothing to do. */
@@ -314,8 +335,11 @@ export class ModbusDriver implements Driver {
   async #read(client: ModbusClient, { group, block }: Due): Promise<void> {
     const { unit, table, start, count } = block;
     const answer = await this.#ask(client, unit, { code: readCodes[table], start, count });
-    // Without an answer the connection has ended, and all its readings are bad already.
-    if (answer === null) return;
+    if (answer === null) {
+      // The device may have closed the connection before the request came: it is sent once more. Otherwise all readings are bad already.
+      if (this.#asleep) this.#due.unshift({ group, block });
+      return;
+    }
     const words = `${table} ${spanWords(start, count)} of unit ${unit}`;
     if (answer.kind === 'exception' && blameOf(answer.code) === 'unit') {
       this.#context.answered('read', true);

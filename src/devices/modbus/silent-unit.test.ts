@@ -81,6 +81,7 @@ async function answered(
     limits: deviceLimits,
     publish: nothing,
     setOnline: nothing,
+    reconnected: nothing,
     nextCommand: () => null,
     commandDone: nothing,
     readFailed: nothing,

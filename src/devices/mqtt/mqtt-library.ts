@@ -13,6 +13,12 @@ export function clientIdOf({ client_id: given }: Pick<MqttChannel, 'client_id'>,
   return given === undefined ? `setpoint-${newId()}` : `${given}-${purpose}`;
 }
 
+/** A broker gives no reason when it ends a connection. The most frequent one for a connection that has just begun is another client. */
+export function connectionEnd(givenId: string | undefined, { isShort }: { readonly isShort: boolean }): string {
+  const ended = 'the broker ended the connection';
+  return givenId !== undefined && isShort ? `${ended}; does another client have the client_id ${givenId}?` : ended;
+}
+
 /** Why a connection failed. Of an error of TLS only the reason: the rest is where in OpenSSL it arose. */
 export function connectionReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

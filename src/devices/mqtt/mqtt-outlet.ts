@@ -7,9 +7,10 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { createFaultLog, type Log } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { presenceWords } from '../../site/protocol/mqtt-words.ts';
+import { BackOff } from '../back-off.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 import type { DeviceLimits } from '../limits.ts';
-import { clientIdOf, connectionReason, mqttLibrary } from './mqtt-library.ts';
+import { clientIdOf, connectionEnd, connectionReason, mqttLibrary } from './mqtt-library.ts';
 import { OwnStatus } from './presence.ts';
 import { RetainedMessages } from './retained-messages.ts';
 
@@ -40,7 +41,7 @@ export class MqttOutlet {
   readonly #faults;
   #client: MqttClient | undefined;
   #inFlight = 0;
-  #pauseMs: number;
+  readonly #backOff: BackOff;
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -51,7 +52,7 @@ export class MqttOutlet {
     this.#retained = new RetainedMessages(parts.filters, parts.limits.mqtt_timeout_ms, parts.clock, (topic, payload) =>
       parts.events.retained(topic, payload),
     );
-    this.#pauseMs = parts.limits.reconnect_min_ms;
+    this.#backOff = new BackOff(parts.limits, parts.clock);
     void this.#connect();
   }
 
@@ -98,7 +99,7 @@ export class MqttOutlet {
     this.#inFlight = 0;
     client.on('connect', () => {
       if (this.#client !== client) return;
-      this.#pauseMs = limits.reconnect_min_ms;
+      this.#backOff.began();
       this.#faults.worked('connection');
       this.#parts.events.connected();
       const isCurrent = (): boolean => this.#client === client;
@@ -112,14 +113,13 @@ export class MqttOutlet {
       client.end(true);
       if (this.#client !== client || this.#stopped) return;
       this.#client = undefined;
-      this.#lost(reason ?? 'the connection to the broker ended');
+      this.#lost(reason ?? connectionEnd(channel.client_id && options.clientId, this.#backOff));
     });
   }
 
   #lost(reason: string): void {
-    const { channel, limits, clock } = this.#parts;
+    const { channel, clock } = this.#parts;
     this.#faults.failed('connection', 'publishing failed', { channel: channel.id, reason });
-    this.#timer = clock.after(this.#pauseMs, () => void this.#connect());
-    this.#pauseMs = Math.min(this.#pauseMs * 2, limits.reconnect_max_ms);
+    this.#timer = clock.after(this.#backOff.ended(), () => void this.#connect());
   }
 }

@@ -20,6 +20,16 @@ export function withWords(given: GivenPresence | undefined): Presence | undefine
   return given === undefined ? undefined : { ...presenceWords, ...given };
 }
 
+const shownLettersMax = 40;
+
+/** Why a device counts as offline. `said` is the last payload of its availability topic on this connection. */
+export function whyAbsent({ topic, online, offline }: Presence, said: string | undefined): string {
+  if (said === offline) return 'the device is offline (availability topic)';
+  if (said === undefined) return `no message has come on the availability topic ${topic}`;
+  const shown = said.length > shownLettersMax ? `${said.slice(0, shownLettersMax)}…` : said;
+  return `the availability topic ${topic} has ${JSON.stringify(shown)} instead of ${online} or ${offline}`;
+}
+
 /** Some brokers close a connection that subscribes to a forbidden topic. After this many in a row, no connection subscribes to it. */
 export const unansweredMax = 2;
 

@@ -1,14 +1,26 @@
 /**
  * The plant of the world and its faulty Modbus devices: a battery, a meter and a grid connection that follow their
  * commands, over frames on simulated time. A device may refuse with any exception code, fall silent, send nonsense, answer
- * twice, be slow or be unreachable.
+ * twice, be slow, close the connection after each answer or be unreachable.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ModbusPlace, OpenWire, WireEvents } from '../../devices/modbus/modbus-client.ts';
 import { frameOf, type ModbusFrame, takeFrames } from '../../devices/modbus/modbus-frame.ts';
 import type { Random } from './random.ts';
 
-export type DeviceFault = 'none' | 'exception' | 'silent' | 'garbage' | 'doubled' | 'slow' | 'away';
+type DeviceFault = 'none' | 'exception' | 'silent' | 'garbage' | 'doubled' | 'slow' | 'closing' | 'away';
+
+/** Those that strike, each as often as it is listed. */
+export const deviceFaults: readonly DeviceFault[] = [
+  'exception',
+  'silent',
+  'garbage',
+  'doubled',
+  'slow',
+  'slow',
+  'away',
+  'closing',
+];
 
 export interface DeviceWrite {
   readonly device: string;
@@ -121,6 +133,7 @@ function openWire(
     send(bytes.subarray(0, cut));
     send(bytes.subarray(cut));
     if (device.fault === 'doubled') send(bytes);
+    if (device.fault === 'closing') clock.after(2 * lineMs, () => close(null));
   };
   return {
     get isOpen() {

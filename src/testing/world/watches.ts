@@ -94,7 +94,7 @@ export class Watches {
   /** Every five seconds: a device that answers, however slowly, is read, whatever is commanded. */
   reads(site: SiteProcess | undefined): void {
     for (const [position, device] of this.#plant.devices.entries()) {
-      const answers = ['none', 'slow', 'doubled'].includes(device.fault);
+      const answers = ['none', 'slow', 'doubled', 'closing'].includes(device.fault);
       const isOnline = site !== undefined && Atomics.load(site.memory.online, position) === 1;
       const before = this.#readsBefore.get(device.name);
       if (answers && isOnline && before === device.reads)

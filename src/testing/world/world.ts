@@ -15,7 +15,7 @@ import { Invariants } from './invariants.ts';
 import { isMember } from './member.ts';
 import { drawBody, isOfOneRule, pickOperation, queries } from './operations.ts';
 import { Operator } from './operator.ts';
-import { createPlant, type DeviceFault } from './plant.ts';
+import { createPlant, deviceFaults } from './plant.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Disk, type SiteProcess, startSite } from './site-process.ts';
 import { Watches } from './watches.ts';
@@ -303,7 +303,7 @@ class World {
 
   #breakDevice(random: Random): void {
     const device = random.pick(this.#plant.devices);
-    const fault = random.pick<DeviceFault>(['exception', 'silent', 'garbage', 'doubled', 'slow', 'slow', 'away']);
+    const fault = random.pick(deviceFaults);
     device.fault = fault;
     device.exception = random.below(256);
     device.doubledConnections = 0;
