@@ -18,6 +18,10 @@ export type Manner =
   | { readonly kind: 'doubled' }
   /** Byte by byte. */
   | { readonly kind: 'split' }
+  /** Answers as the unit with this number (framing `tcp`). */
+  | { readonly kind: 'renamed'; readonly unit: number }
+  /** Confirms writes of one register with another value. */
+  | { readonly kind: 'limiting'; readonly value: number }
   /** Half of the answer only. */
   | { readonly kind: 'half' }
   | { readonly kind: 'nonsense'; readonly bytes: Buffer };
@@ -79,6 +83,16 @@ function sendIn(manner: Manner, request: DeviceRequest, whole: () => Buffer, sen
       const bytes = whole();
       for (let at = 0; at < bytes.length; at++) systemClock.after(at, () => send(bytes.subarray(at, at + 1)));
       return;
+    }
+    case 'renamed': {
+      const bytes = whole();
+      bytes.writeUInt8(manner.unit, 6);
+      return send(bytes);
+    }
+    case 'limiting': {
+      const bytes = whole();
+      if (request.pdu.readUInt8(0) === 6) bytes.writeUInt16BE(manner.value, bytes.length - 2);
+      return send(bytes);
     }
     case 'half': {
       const bytes = whole();

@@ -13,8 +13,16 @@ export interface Asked {
 
 export interface Framing {
   frame(asked: Asked): Buffer;
-  /** The first PDU that answers `asked`, and the rest of the stream; null if the bytes are not valid in this framing. */
-  take(stream: Buffer, asked: Asked | undefined): { readonly pdu: Buffer | undefined; readonly rest: Buffer } | null;
+  /** Null if the bytes are not valid in this framing. */
+  take(stream: Buffer, asked: Asked | undefined): Taken | null;
+}
+
+interface Taken {
+  /** The first one that answers `asked`. */
+  readonly pdu: Buffer | undefined;
+  readonly rest: Buffer;
+  /** The device answered the request under the number of another unit. */
+  readonly otherUnit?: number;
 }
 
 const nothing: Buffer = Buffer.alloc(0);
@@ -25,10 +33,10 @@ const tcp: Framing = {
   take(stream, asked) {
     const taken = takeFrames(stream);
     if (taken === null) return null;
-    const answer = taken.frames.find(
-      ({ transaction, unit }) => transaction === asked?.transaction && unit === asked.unit,
-    );
-    return { pdu: answer?.pdu, rest: taken.rest };
+    const answer = taken.frames.find(({ transaction }) => transaction === asked?.transaction);
+    if (answer === undefined || asked === undefined) return { pdu: undefined, rest: taken.rest };
+    if (answer.unit !== asked.unit) return { pdu: undefined, rest: taken.rest, otherUnit: answer.unit };
+    return { pdu: answer.pdu, rest: taken.rest };
   },
 };
 

@@ -147,7 +147,10 @@ export class ModbusClient {
       return;
     }
     this.#received = taken.rest;
-    if (open === undefined || taken.pdu === undefined) return;
+    if (open === undefined) return;
+    if (taken.otherUnit !== undefined)
+      return this.end(`the device answered as unit ${taken.otherUnit}, not ${open.unit}`);
+    if (taken.pdu === undefined) return;
     const answer = answerTo(open.request, taken.pdu);
     if (answer === null) return this.end('the answer does not match the request');
     this.#hasAnswered = true;

@@ -98,6 +98,31 @@ describe('[points §3.1] a gateway with ten units', () => {
     expect(running.device.connections()).toBe(1);
   });
 
+  test('a device that answers as another unit is not believed, and the reason names both', async () => {
+    const running = await start([unitPoint(1)], (given) => {
+      given.bank(1).set('holding', 0, 7);
+      given.manner(1, { kind: 'renamed', unit: 255 });
+    });
+    await expect
+      .poll(async () => (await running.devices.layer.errors()).map(({ message }) => message))
+      .toEqual(['the device answered as unit 255, not 1']);
+    expect(running.devices.value(0)).toBeNull();
+  });
+
+  test('a write that the device confirms with another value has failed, and the connection stays', async () => {
+    const action = 'kind: action, address: { table: holding, register: 1, type: int16 }';
+    const running = await start([unitPoint(1), action], (given) => {
+      for (const register of [0, 1]) given.bank(1).set('holding', register, 7);
+      given.manner(1, { kind: 'limiting', value: 0x64 });
+    });
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    expect(running.devices.command(1, 500)).toBe('accepted');
+    await expect
+      .poll(async () => (await running.devices.layer.errors()).map(({ index, message }) => [index, message]))
+      .toEqual([[1, 'the device confirmed another value (0064)']]);
+    expect([running.devices.value(0), running.device.connections()]).toEqual([7, 1]);
+  });
+
   test('a command to a silent unit fails at once and says why', async () => {
     const action = 'kind: action, address: { table: holding, register: 0, type: int16, unit_id: 2 }';
     const running = await start([unitPoint(1), action], (given) => {

@@ -40,7 +40,11 @@ describe('[points §3.1] Modbus TCP: the eight function codes', () => {
     for (const other of ['10 0001 0001', '10 0002 0002', '10 0001 0002 00', '10 0001'])
       expect(answerTo(write, hex(other)), other).toBeNull();
     expect(answerTo({ code: 5, start: 3, on: true }, hex('05 0003 ff00'))).toEqual({ kind: 'written' });
-    expect(answerTo({ code: 5, start: 3, on: true }, hex('05 0003 0000'))).toBeNull();
+    expect(answerTo({ code: 5, start: 3, on: true }, hex('05 0003 0000'))).toEqual({
+      kind: 'other-value',
+      bytes: hex('0000'),
+    });
+    expect(answerTo({ code: 5, start: 3, on: true }, hex('05 0004 ff00'))).toBeNull();
     const bits = answerTo({ code: 1, start: 0, count: 10 }, hex('01 02 cd01'));
     expect(bits?.kind === 'data' && [0, 1, 2, 8, 9, 16].map((at) => bitAt(bits.bytes, at))).toEqual([
       true,

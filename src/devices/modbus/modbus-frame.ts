@@ -20,6 +20,8 @@ export type ModbusAnswer =
   /** Two bytes a register, or bits packed from the lowest of each byte. */
   | { readonly kind: 'data'; readonly bytes: Buffer }
   | { readonly kind: 'written' }
+  /** The device confirmed a write with a value other than the one sent; devices that limit values do. */
+  | { readonly kind: 'other-value'; readonly bytes: Buffer }
   /** An exception: any code from 0 to 255, including unknown ones. */
   | { readonly kind: 'exception'; readonly code: number };
 
@@ -124,11 +126,18 @@ export function answerTo(request: ModbusRequest, pdu: Buffer): ModbusAnswer | nu
       return dataOf(pdu, request.count * 2);
     case 5:
     case 6:
-      return pdu.equals(pduOf(request)) ? { kind: 'written' } : null;
+      return confirmed(pdu, pduOf(request));
     case 15:
     case 16:
       return pdu.equals(pduOf(request).subarray(0, 5)) ? { kind: 'written' } : null;
   }
+}
+
+/** The confirmation of one register or coil repeats the request. */
+function confirmed(pdu: Buffer, sent: Buffer): ModbusAnswer | null {
+  if (pdu.equals(sent)) return { kind: 'written' };
+  const isSamePlace = pdu.length === sent.length && pdu.subarray(0, 3).equals(sent.subarray(0, 3));
+  return isSamePlace ? { kind: 'other-value', bytes: pdu.subarray(3) } : null;
 }
 
 /** A byte count, then as many bytes as requested: fewer or more are invalid. */

@@ -37,7 +37,12 @@ export function answerWords(answer: ModbusAnswer | null, request: ModbusRequest)
   if (answer === null) return 'no answer';
   if (answer.kind === 'exception') return exceptionName(answer.code);
   if (answer.kind === 'written') return 'written';
+  if (answer.kind === 'other-value') return otherValue(answer.bytes);
   return request.code <= 2 ? answer.bytes.toString('hex') : hexWords(answer.bytes);
+}
+
+function otherValue(bytes: Buffer): string {
+  return `the device confirmed another value (${hexWords(bytes)})`;
 }
 
 function hexWords(bytes: Buffer): string {
@@ -47,8 +52,7 @@ function hexWords(bytes: Buffer): string {
 /** Why a request failed. No answer means that the connection has ended. */
 export function failureIn(answer: ModbusAnswer | null): DriverFailure {
   if (answer === null) return { code: 'no-answer', message: 'the connection ended before the device answered' };
-  return {
-    code: 'refused',
-    message: answer.kind === 'exception' ? exceptionName(answer.code) : 'an answer of another kind',
-  };
+  if (answer.kind === 'exception') return { code: 'refused', message: exceptionName(answer.code) };
+  const message = answer.kind === 'other-value' ? otherValue(answer.bytes) : 'an answer of another kind';
+  return { code: 'refused', message };
 }
