@@ -39,6 +39,7 @@ const channelEntry = strict({
     strict({
       read: Type.Integer(),
       unread: Type.Integer(),
+      late: Type.Integer(),
       sent: Type.Integer(),
       failed: Type.Integer(),
       dropped: Type.Integer(),

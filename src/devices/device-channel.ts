@@ -33,6 +33,8 @@ export interface ChannelTraffic extends CommandCounts {
   /** Values read, and failed reads. */
   read: number;
   unread: number;
+  /** Polls left out, because the device is slower than its interval. */
+  late: number;
   /** Wall milliseconds of the newest value read; null before the first. */
   lastReadMs: number | null;
 }
@@ -103,7 +105,7 @@ class OpenChannel implements DeviceChannel {
   readonly #refusals;
   readonly #trace;
   readonly #running: RunningChannel;
-  readonly #counts = { sent: 0, failed: 0, read: 0, unread: 0 };
+  readonly #counts = { sent: 0, failed: 0, read: 0, unread: 0, late: 0 };
   #lastReadMs: number | null = null;
   readonly #errors = new Map<number, PointError>();
   readonly #texts = new Map<number, string>();
@@ -222,6 +224,7 @@ class OpenChannel implements DeviceChannel {
         this.#unread(indexes);
       }),
       forget: whileCurrent(() => this.#unread(this.points.map(({ index }) => index))),
+      late: whileCurrent(() => this.#counts.late++),
       answered: whileCurrent((what, refused) => this.#answered(what, refused)),
     });
     return createDriver(this.channel, context, materials);
@@ -269,6 +272,7 @@ interface Wiring {
   readonly done: DriverContext['commandDone'];
   readonly readFailed: DriverContext['readFailed'];
   readonly forget: DriverContext['forget'];
+  readonly late: DriverContext['late'];
   readonly answered: DriverContext['answered'];
   readonly exchanged: DriverContext['exchanged'];
   /** The text of a point; null if it has none now. */
@@ -293,6 +297,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     limits: wiring.limits,
     setOnline: wiring.setOnline,
     reconnected: wiring.reconnected,
+    late: wiring.late,
     answered: wiring.answered,
     exchanged: wiring.exchanged,
     commandDone: wiring.done,

@@ -88,6 +88,8 @@ export interface DriverContext {
   commandDone(command: TakenCommand, failure: DriverFailure | null): void;
   /** For `channels trace`. */
   exchanged(exchange: DeviceExchange): void;
+  /** A poll was left out: the one before it had not ended. */
+  late(): void;
   /** The device answered a request, with success or with an exception. */
   answered(what: 'read' | 'write', refused: boolean): void;
 }

@@ -11,7 +11,7 @@ const sample = {
   agesMs: [4000, null, 1000, null],
   online: [true],
 };
-const counts = { sent: 1, failed: 2, dropped: 3, read: 4, unread: 5 };
+const counts = { sent: 1, failed: 2, dropped: 3, read: 4, unread: 5, late: 6 };
 const traffic = [{ ...counts, lastReadMs: 8500 }];
 const error = (index: number, atMs: number) => ({ index, code: 'refused' as const, message: `at ${atMs}`, atMs });
 

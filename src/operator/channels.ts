@@ -52,8 +52,8 @@ export function channelEntries(
 
 function countsOf(traffic: ChannelTraffic | undefined) {
   if (traffic === undefined) return null;
-  const { read, unread, sent, failed, dropped } = traffic;
-  return { read, unread, sent, failed, dropped };
+  const { read, unread, late, sent, failed, dropped } = traffic;
+  return { read, unread, late, sent, failed, dropped };
 }
 
 /** A standby has no counters, but the points: a bad one was observed when it could not be read, any other when it was. */

@@ -96,6 +96,7 @@ function ChannelRow({ channel, onLook }: { channel: ChannelView; onLook: () => v
       </td>
       <td className={points['soft']}>
         {traffic === null ? words.standby : words.read(shownNumber(traffic.read), shownNumber(traffic.unread))}
+        {traffic !== null && traffic.late > 0 && <div>{words.late(traffic.late, shownNumber(traffic.late))}</div>}
       </td>
       <td className={points['soft']}>
         {traffic !== null &&

@@ -14,6 +14,7 @@ const channelColumns: readonly Column<Channel>[] = [
   { title: 'LAST READING', cell: ({ last_reading_at: at }) => at },
   { title: 'READ', cell: ({ traffic }) => traffic?.read, align: 'right' },
   { title: 'UNREAD', cell: ({ traffic }) => traffic?.unread, align: 'right' },
+  { title: 'LATE', cell: ({ traffic }) => traffic?.late, align: 'right' },
   { title: 'SENT', cell: ({ traffic }) => traffic?.sent, align: 'right' },
   { title: 'FAILED', cell: ({ traffic }) => traffic?.failed, align: 'right' },
   { title: 'DROPPED', cell: ({ traffic }) => traffic?.dropped, align: 'right' },

@@ -352,6 +352,18 @@ describe('[points §3.1] values', () => {
     expect(running.devices.site.points.map(({ maxAgeMs }) => maxAgeMs)).toEqual([250, 2000]);
   });
 
+  test('a device that is slower than its interval: polls are left out, and counted', async () => {
+    const running = await start([unitPoint(1)], (given) => given.bank(1).set('holding', 0, 7), '', 'tcp', 20);
+    const late = async () => (await running.devices.layer.traffic())[0]?.late ?? 0;
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    running.device.manner(1, { kind: 'slow', ms: 45 });
+    await expect.poll(late).toBeGreaterThan(3);
+    running.device.manner(1, { kind: 'well' });
+    const [before, from] = [await late(), running.device.requests(1)];
+    await expect.poll(() => running.device.requests(1)).toBeGreaterThan(from + 5);
+    expect((await late()) - before).toBeLessThan(3);
+  });
+
   test('max_registers: no request reads more', async () => {
     const running = await start(
       Array.from({ length: 20 }, (_, at) => measurement(`table: holding, register: ${at}, type: int16`)),

@@ -7,13 +7,13 @@ import { createFaultLog } from '../../base/log.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { quality } from '../../site/quality.ts';
-import type { Driver, DriverContext, DriverFailure, RawReading, ScanAnswer, ScanQuestion } from '../driver.ts';
+import type { Driver, DriverContext, DriverFailure, ScanAnswer, ScanQuestion } from '../driver.ts';
+import { BlockReadings } from './block-readings.ts';
 import { type AskUnit, type ConnectionEnd, ModbusClient, type ModbusPlace, type OpenWire } from './modbus-client.ts';
-import { decodeRegisters, decodeText, exponentOf } from './modbus-codec.ts';
-import { bitAt, blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
+import { blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
 import { answerWords, failureIn, requestWords, spanWords } from './modbus-words.ts';
 import { type PollBlock, type PollGroup, pollGroups } from './poll-plan.ts';
-import { isBits, type ModbusTable, type RegisterPlace } from './register-place.ts';
+import type { ModbusTable, RegisterPlace } from './register-place.ts';
 import { type ScanOfUnit, scanRegisters } from './scan-registers.ts';
 import { type AskInTurn, scanInTime } from './scan-turns.ts';
 import { createUnits } from './units.ts';
@@ -65,8 +65,7 @@ export class ModbusDriver implements Driver {
   readonly #faults;
   #places: ReadonlyMap<number, RegisterPlace> = new Map();
   #groups: readonly PollGroup[] = [];
-  /** By unit, table and register: values of scale registers. They are read before the values that they scale; refused ones are absent. */
-  readonly #exponents = new Map<string, number | null>();
+  readonly #values = new BlockReadings();
   #client: ModbusClient | undefined;
   /** The addresses are known, and polls run. */
   #polls = false;
@@ -77,6 +76,8 @@ export class ModbusDriver implements Driver {
   /** A command may be waiting. */
   #hasCommand = false;
   #busy = false;
+  /** On this connection. */
+  #hasBeenLate = false;
   #stopped = false;
   #last: Kind = 'errand';
   #backOffMs: number;
@@ -218,9 +219,10 @@ export class ModbusDriver implements Driver {
   #disconnected(): void {
     this.#online = false;
     this.#polls = false;
+    this.#hasBeenLate = false;
     this.#context.setOnline(false);
     this.#cancelPolls();
-    this.#exponents.clear();
+    this.#values.clear();
     for (const { settle } of this.#errands.splice(0)) settle(connectionEnded);
     if (this.#stopped) return;
     this.#context.forget();
@@ -238,15 +240,22 @@ export class ModbusDriver implements Driver {
   #poll(group: PollGroup, dueMs: number): void {
     const nowMs = this.#context.clock.monotonicMs();
     const isBehind = this.#due.some((due) => due.group === group);
-    if (!isBehind && this.#units.mayAsk(group.unit, nowMs)) {
-      this.#due.push(...group.begin().map((block) => ({ group, block })));
-    }
+    if (isBehind) this.#late(group);
+    else if (this.#units.mayAsk(group.unit, nowMs)) this.#due.push(...group.begin().map((block) => ({ group, block })));
     const nextMs = Math.max(dueMs + group.intervalMs, nowMs);
     this.#pollTimers.set(
       group,
       this.#context.clock.after(nextMs - nowMs, () => this.#poll(group, nextMs)),
     );
     void this.#work();
+  }
+
+  /** Logged once for each connection, and counted. */
+  #late({ unit, intervalMs }: PollGroup): void {
+    this.#context.late();
+    if (this.#hasBeenLate) return;
+    this.#hasBeenLate = true;
+    this.#context.log.warn('a poll was left out: the device is slower than its interval', { unit, intervalMs });
   }
 
   /** One request at a time; commands, polls and scans take turns. */
@@ -316,7 +325,7 @@ export class ModbusDriver implements Driver {
     const { unit } = place;
     if (!this.#units.mayAsk(unit, this.#context.clock.monotonicMs()))
       return refuse({ code: 'no-answer', message: `unit ${unit} does not answer` });
-    const exponent = this.#scaleOf(place) ?? undefined;
+    const exponent = this.#values.scaleOf(place) ?? undefined;
     const write = writeRequest(place, command.value, exponent);
     if (typeof write === 'string') return refuse({ code: 'not-encodable', message: write });
     const answer = await this.#ask(client, unit, write.request);
@@ -355,8 +364,7 @@ export class ModbusDriver implements Driver {
     }
     const indexes = block.items.flatMap(({ index }) => index ?? []);
     this.#context.readFailed(indexes, failureIn(answer));
-    for (const { index, place } of block.items)
-      if (index === undefined) this.#exponents.set(scaleKey(place.unit, place.table, place.register), null);
+    this.#values.refused(block);
     if (answer.kind !== 'exception') return;
     const points = this.#pointWords(indexes);
     const reason = exceptionName(answer.code);
@@ -366,37 +374,9 @@ export class ModbusDriver implements Driver {
   }
 
   #publish(block: PollBlock, bytes: Buffer): void {
-    const part = ({ register, encoding }: RegisterPlace): Buffer =>
-      bytes.subarray((register - block.start) * 2, (register - block.start + encoding.length) * 2);
-    for (const { index, place } of block.items)
-      if (index === undefined)
-        this.#exponents.set(scaleKey(place.unit, place.table, place.register), exponentOf(part(place)));
-    const readings = block.items.flatMap(({ index, place }): RawReading[] => {
-      if (index === undefined) return [];
-      if (isBits(place.table))
-        return [reading(index, Number(bitAt(bytes, place.register - block.start) ?? Number.NaN))];
-      if (place.encoding.type === 'string')
-        return [{ index, raw: Number.NaN, quality: quality.bad, text: decodeText(part(place), place.encoding) }];
-      const scaled = this.#scaled(index, place, decodeRegisters(part(place), place.encoding));
-      return scaled === null ? [] : [scaled];
-    });
+    const { readings, unscaled } = this.#values.decode(block, bytes);
+    for (const [index, message] of unscaled) this.#context.readFailed([index], { code: 'unreadable', message });
     this.#context.publish(readings);
-  }
-
-  /** Null if its scale is unknown. */
-  #scaled(index: number, place: RegisterPlace, raw: number): RawReading | null {
-    if (Object.is(raw, place.absent)) return { index, raw: Number.NaN, quality: quality.invalid };
-    const exponent = this.#scaleOf(place);
-    if (exponent === 0) return reading(index, raw);
-    if (exponent !== null && exponent !== undefined) return { ...reading(index, raw), exponent };
-    const message = `scale register ${place.scaleFrom} was not read, or is outside -10..10`;
-    this.#context.readFailed([index], { code: 'unreadable', message });
-    return null;
-  }
-
-  /** Null if its register is invalid, undefined before it was read. */
-  #scaleOf({ unit, table, scaleFrom, exponent = 0 }: RegisterPlace): number | null | undefined {
-    return scaleFrom === undefined ? exponent : this.#exponents.get(scaleKey(unit, table, scaleFrom));
   }
 
   #allPoints(): number[] {
@@ -418,14 +398,6 @@ const connectionEnded = 'the connection ended';
 
 const readCodes: Readonly<Record<ModbusTable, ReadCode>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 
-function scaleKey(unit: number, table: ModbusTable, register: number): string {
-  return `${unit} ${table} ${register}`;
-}
-
 function isSame(a: RegisterPlace, b: RegisterPlace | undefined): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-function reading(index: number, raw: number): RawReading {
-  return { index, raw, quality: Number.isFinite(raw) ? quality.good : quality.bad };
 }

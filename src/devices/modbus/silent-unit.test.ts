@@ -87,6 +87,7 @@ async function answered(
     readFailed: nothing,
     forget: nothing,
     exchanged: nothing,
+    late: nothing,
     answered: nothing,
   };
   const driver = new ModbusDriver({

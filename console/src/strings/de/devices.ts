@@ -18,6 +18,8 @@ export const deviceWords: typeof english = {
   never: 'nie',
   standby: 'Ein anderer Rechner spricht mit den Geräten.',
   read: (read, unread) => `${read} gelesen, ${unread} fehlgeschlagen`,
+  late: (n, shown) =>
+    `${n === 1 ? '1 Abfrage' : `${shown} Abfragen`} ausgelassen, weil das Gerät langsamer ist als sein Intervall`,
   sent: (sent, failed, dropped) => `${sent} gesendet, ${failed} fehlgeschlagen, ${dropped} als verspätet verworfen`,
   look: (channel) => `${channel} untersuchen`,
   close: 'Schließen',

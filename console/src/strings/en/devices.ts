@@ -17,6 +17,8 @@ export const deviceWords = {
   never: 'never',
   standby: 'Another machine controls the devices.',
   read: (read: string, unread: string) => `${read} read, ${unread} failed`,
+  late: (n: number, shown: string) =>
+    `${n === 1 ? '1 poll' : `${shown} polls`} left out, because the device is slower than its interval`,
   sent: (sent: string, failed: string, dropped: string) =>
     `${sent} sent, ${failed} failed, ${dropped} dropped because they were too late`,
   look: (channel: string) => `Inspect ${channel}`,
