@@ -65,6 +65,9 @@ export interface DriverFailure {
   readonly message: string;
 }
 
+/** Why an actuator that is not read has no value. */
+export const uncommanded = 'connected again, and not commanded since';
+
 /** The services of the device layer for the driver of one channel. */
 export interface DriverContext {
   /** The channel's points. */

@@ -12,7 +12,14 @@ import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
 import { BackOff } from '../back-off.ts';
-import type { DeviceExchange, Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
+import {
+  type DeviceExchange,
+  type Driver,
+  type DriverContext,
+  type DriverFailure,
+  type RawReading,
+  uncommanded,
+} from '../driver.ts';
 import { connectionEnd, connectionReason, mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 import { disconnectCleanly, OwnStatus, type Presence, whyAbsent, withWords } from '../mqtt/presence.ts';
@@ -253,7 +260,7 @@ class MqttDriver implements Driver {
   #backAgain(): void {
     const measured = [...this.#subscriptions.values()].flat().map(({ index }) => index);
     this.#unread(measured, 'no-answer', 'connected again, and no message has come yet');
-    this.#unread([...this.#actions.keys()], 'no-answer', 'connected again, and not commanded since');
+    this.#unread([...this.#actions.keys()], 'no-answer', uncommanded);
   }
 
   #unread(indexes: readonly number[], code: DriverFailure['code'], message: string): [] {

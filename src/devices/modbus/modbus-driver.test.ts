@@ -49,6 +49,7 @@ ${points.map((point, at) => `      - { id: ${at + 1}, name: p${at + 1}, unit: kW
   return { device, devices };
 }
 
+const state = (running: Started) => running.devices.layer.channels()[0]?.state;
 const measurement = (address: string, more = ''): string => `kind: measurement, ${more} address: { ${address} }`;
 const unitPoint = (unit: number): string => measurement(`table: holding, register: 0, type: int16, unit_id: ${unit}`);
 
@@ -143,8 +144,6 @@ describe('[points §3.1] a device that closes connections', () => {
   const fill = (given: FaultDevice): void => {
     for (const register of [0, 1]) given.bank(1).set('holding', register, 7);
   };
-  const state = (running: Started) => running.devices.layer.channels()[0]?.state;
-
   test('after each answer: it is read at its interval and commanded, and stays online', async () => {
     const running = await start([unitPoint(1), action], (given) => {
       fill(given);
@@ -362,6 +361,35 @@ describe('[points §3.1] values', () => {
     const [before, from] = [await late(), running.device.requests(1)];
     await expect.poll(() => running.device.requests(1)).toBeGreaterThan(from + 5);
     expect((await late()) - before).toBeLessThan(3);
+  });
+
+  test('write_only: the register is never read, and its value is what was written last', async () => {
+    const action = 'kind: action, address: { table: holding, register: 1, type: uint16, write_only: true }';
+    const running = await start([unitPoint(1), action], (given) => given.bank(1).set('holding', 0, 7));
+    running.device.bank(1).set('holding', 1, 0);
+    await expect.poll(() => running.devices.value(0)).toBe(7);
+    expect([running.devices.value(1), await running.devices.layer.errors()]).toEqual([null, []]);
+    expect(running.devices.command(1, 42)).toBe('accepted');
+    await expect.poll(() => running.devices.value(1)).toBe(42);
+    expect(running.device.bank(1).get('holding', 1)).toBe(42);
+    const requests = async () => (await running.devices.layer.trace(0))?.exchanges.map(({ request }) => request);
+    expect(await requests()).not.toContain('read holding 0..1 of unit 1');
+    // After a lost connection nobody knows what the device has.
+    running.device.manner(1, { kind: 'dead' });
+    await expect.poll(() => state(running)).toBe('offline');
+    running.device.manner(1, { kind: 'well' });
+    await expect
+      .poll(async () => (await running.devices.layer.errors()).map(({ index, message }) => [index, message]))
+      .toContainEqual([1, 'connected again, and not commanded since']);
+    expect(running.devices.value(1)).toBeNull();
+  });
+
+  test('a channel of write_only points alone is online and takes commands', async () => {
+    const action = 'kind: action, address: { table: holding, register: 1, type: uint16, write_only: true }';
+    const running = await start([action], (given) => given.bank(1).set('holding', 1, 0));
+    await expect.poll(() => state(running)).toBe('online');
+    expect(running.devices.command(0, 42)).toBe('accepted');
+    await expect.poll(() => running.device.bank(1).get('holding', 1)).toBe(42);
   });
 
   test('max_registers: no request reads more', async () => {

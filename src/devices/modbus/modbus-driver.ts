@@ -7,7 +7,14 @@ import { createFaultLog } from '../../base/log.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { quality } from '../../site/quality.ts';
-import type { Driver, DriverContext, DriverFailure, ScanAnswer, ScanQuestion } from '../driver.ts';
+import {
+  type Driver,
+  type DriverContext,
+  type DriverFailure,
+  type ScanAnswer,
+  type ScanQuestion,
+  uncommanded,
+} from '../driver.ts';
 import { BlockReadings } from './block-readings.ts';
 import { type AskUnit, type ConnectionEnd, ModbusClient, type ModbusPlace, type OpenWire } from './modbus-client.ts';
 import { blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
@@ -78,6 +85,8 @@ export class ModbusDriver implements Driver {
   #busy = false;
   /** On this connection. */
   #hasBeenLate = false;
+  /** True after the first lost connection or failed attempt. */
+  #hasLost = false;
   #stopped = false;
   #last: Kind = 'errand';
   #backOffMs: number;
@@ -148,6 +157,8 @@ export class ModbusDriver implements Driver {
       if (typeof found === 'string') return client.end(found);
       this.#adopt(found);
       this.#polls = true;
+      // Nothing to ask: commands will show whether it answers.
+      if (this.#groups.length === 0) this.#goOnline();
       for (const group of this.#groups) this.#poll(group, this.#context.clock.monotonicMs());
     }
     void this.#work();
@@ -160,7 +171,7 @@ export class ModbusDriver implements Driver {
       [...places].every(([index, place]) => isSame(place, this.#places.get(index)));
     if (!same) {
       this.#places = places;
-      const items = [...places].map(([index, place]) => ({ index, place }));
+      const items = [...places].flatMap(([index, place]) => (place.writeOnly === true ? [] : { index, place }));
       const maxRegisters = this.#parts.connection.max_registers ?? registersPerRequest;
       this.#groups = pollGroups(items, { maxRegisters, bridges: this.#parts.bridges });
     }
@@ -208,11 +219,16 @@ export class ModbusDriver implements Driver {
     this.#units.answered(unit, this.#context.clock.monotonicMs());
     this.#faults.worked(`unit ${unit}`);
     this.#context.answered(what, refused);
-    if (this.#online) return;
+    if (!this.#online) this.#goOnline();
+  }
+
+  #goOnline(): void {
     this.#online = true;
     this.#backOffMs = this.#context.limits.reconnect_min_ms;
     this.#faults.worked('connection');
     this.#context.log.info('channel online');
+    const unread = [...this.#places].flatMap(([index, place]) => (place.writeOnly === true ? index : []));
+    if (this.#hasLost) this.#context.readFailed(unread, { code: 'no-answer', message: uncommanded });
     this.#context.setOnline(true);
   }
 
@@ -220,6 +236,7 @@ export class ModbusDriver implements Driver {
     this.#online = false;
     this.#polls = false;
     this.#hasBeenLate = false;
+    this.#hasLost = true;
     this.#context.setOnline(false);
     this.#cancelPolls();
     this.#values.clear();

@@ -16,6 +16,8 @@ export interface RegisterPlace {
   /** The fixed power of ten, without such a register; 0 if absent. */
   readonly exponent?: number;
   readonly writeFunction: 'auto' | 'single' | 'multiple';
+  /** Never read: its value is what was written last. */
+  readonly writeOnly?: boolean;
   readonly intervalMs: number;
   /** The raw value that means "not available". */
   readonly absent?: number;
@@ -39,6 +41,7 @@ export function placeOf(
     },
     scaleFrom: address.scale_from,
     writeFunction: address.write_function ?? 'auto',
+    writeOnly: address.write_only ?? false,
     intervalMs: pollIntervalMs ?? channel.poll_interval_ms,
   };
 }

@@ -220,7 +220,9 @@ function run(site: Site, clock: Clock, deadlineMs: number): RunningDevice {
     async write(name, value) {
       const point = site.points.find((each) => each.kind === 'action' && each.name === name);
       if (point === undefined) return [`unknown action point ${name}`];
-      if (!(await until(() => says(point) !== null))) return [`${name} was not read, so it is not written`];
+      const isOnline = (): boolean => Atomics.load(memory.online, point.channel) === 1;
+      if (!(await until(isWriteOnly(point) ? isOnline : () => says(point) !== null)))
+        return [`${name} was not read, so it is not written`];
       const command = {
         pointIndex: point.index,
         value,
@@ -235,6 +237,10 @@ function run(site: Site, clock: Clock, deadlineMs: number): RunningDevice {
     },
     stop: () => core.stop(),
   };
+}
+
+function isWriteOnly({ address }: SitePoint): boolean {
+  return address !== undefined && 'table' in address && address.write_only === true;
 }
 
 function mismatches(test: DeviceSelfTest, site: Site, says: (point: SitePoint) => Said): string[] {

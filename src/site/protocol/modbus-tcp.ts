@@ -58,6 +58,8 @@ const modbusAddress = strict({
   scale_from: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
   /** `auto`: the single-write function for one register or coil, the multiple-write function for more. */
   write_function: Type.Optional(Type.Enum(['auto', 'single', 'multiple'])),
+  /** The device refuses to read it: its value is what was written last. */
+  write_only: Type.Optional(Type.Boolean()),
 });
 
 export type ModbusChannel = Static<typeof modbusTcp>;
@@ -88,6 +90,7 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
       fault('address/type', 'bool goes with coil and discrete, and with a bit of a register');
     checkParts(address, bits, fault);
     if (kind === 'action') checkWritten(address, bits, fault);
+    else if (address.write_only === true) fault('address/write_only', 'a measurement is read');
     if (register + registersTaken(address) > 65_536)
       fault('address/register', 'the value extends beyond the last register');
     if (scaleFrom !== undefined && (bits || bit !== undefined || type === 'string' || type === 'bitfield'))
@@ -115,11 +118,13 @@ function checkParts({ type, length, bit, word_order, byte_order }: ModbusAddress
 }
 
 function checkWritten(address: ModbusAddress, bits: boolean, fault: Fault): void {
-  const { table, type, bit, write_function: writeFunction } = address;
+  const { table, type, bit, write_function: writeFunction, write_only: isWriteOnly, scale_from: scaleFrom } = address;
   if (table === 'input' || table === 'discrete') fault('address/table', `${table} registers cannot be written`);
   if (bit !== undefined)
     fault('address/bit', 'a bit of a register cannot be written: writing it would change the other bits');
   if (type === 'string') fault('address/type', 'a string cannot be written');
   if (writeFunction === 'single' && !bits && registersTaken(address) > 1)
     fault('address/write_function', 'single writes one register, and the value takes more');
+  if (isWriteOnly === true && scaleFrom !== undefined)
+    fault('address/scale_from', 'a value that is never read has its scale in `scale`');
 }
