@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { sleep, systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { connectPostgres, endHolder, lockKey, type PostgresPlace, takeLock } from '../storage/postgres.ts';
 import { storageLimits } from '../storage/server-limits.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
@@ -44,12 +44,12 @@ describe('the lease of the engine', () => {
     for (const { lease } of contenders.splice(0)) await lease.release();
     await runOn(place, `DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
   });
-  const contend = (at = place): Contender => {
+  const contend = (at = place, log: Log = silentLog): Contender => {
     const terms: Contender['terms'] = [];
     const lease = holdLease({
       place: at,
       clock: systemClock,
-      log: silentLog,
+      log,
       holder: `contender-${contenders.length}`,
       graceMs,
       onNext: () => undefined,
@@ -217,6 +217,34 @@ describe('the lease of the engine', () => {
     gate.shut();
     await leading(standby);
     await run('COMMIT');
+  });
+
+  test('a database that refuses every change, as one made read-only does, is logged once, and once more after it recovered', async () => {
+    const { postgres_schema: schema } = place.limits;
+    const warnings: unknown[] = [];
+    const one = contend(place, {
+      ...silentLog,
+      warn: (message, details) => void warnings.push([message, details?.['reason']]),
+    });
+    await leading(one);
+    const refusal = 'cannot execute UPDATE in a read-only transaction';
+    await runOn(
+      place,
+      `CREATE FUNCTION ${schema}.refused() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${refusal}'; END $$`,
+    );
+    const refused = [['lease database not responding', refusal]];
+    const logged = () => warnings.filter((warning) => String(warning).includes(refusal));
+    for (const round of [1, 2]) {
+      await runOn(
+        place,
+        `CREATE TRIGGER refused BEFORE UPDATE ON ${schema}.engine_lease EXECUTE FUNCTION ${schema}.refused()`,
+      );
+      await expect.poll(() => one.lease.state()).toBe('standby');
+      await sleep(systemClock, 10 * quick.engine_poll_ms);
+      expect(logged()).toEqual(Array(round).fill(refused[0]));
+      await runOn(place, `DROP TRIGGER refused ON ${schema}.engine_lease`);
+      await leading(one);
+    }
   });
 
   test('a jump of the database clock shortens no wait', async () => {

@@ -162,11 +162,13 @@ class HeldLease implements EngineLease {
     const [row] = await run(
       `SELECT pg_try_advisory_lock(${lockKey(this.#schema, 'engine')}) AS got, renewed_at::text AS mark, released FROM engine_lease`,
     );
-    this.#trouble = '';
     const overMs = this.#renewedBefore(row?.['mark']) + this.#leaseMs;
     if (row?.['got'] !== true) {
       const waitMs = overMs - this.#clock.monotonicMs();
-      if (waitMs > 0) return { waitMs };
+      if (waitMs > 0) {
+        this.#trouble = '';
+        return { waitMs };
+      }
       // A leader that does not renew has stopped or lost its connection, which the database may not notice for a long time.
       await run(endHolder(this.#schema, 'engine'));
       // Its lock is free in a moment.
@@ -189,6 +191,7 @@ class HeldLease implements EngineLease {
       last?.['released'] === true ? 0 : this.#renewedBefore(last?.['mark']) + this.#leaseMs + this.#parts.graceMs;
     const sentMs = this.#clock.monotonicMs();
     await run(`UPDATE engine_lease SET renewed_at = clock_timestamp(), released = false WHERE epoch = $1`, [epoch]);
+    this.#trouble = '';
     return { epoch, freeMs, leaseEndMs: sentMs + this.#leaseMs };
   }
 
@@ -225,7 +228,10 @@ class HeldLease implements EngineLease {
     );
     try {
       const answer = await Promise.race([ask(), deadline]);
-      if (answer === 'renewed') current.leaseEndMs = sentMs + this.#leaseMs;
+      if (answer === 'renewed') {
+        current.leaseEndMs = sentMs + this.#leaseMs;
+        this.#trouble = '';
+      }
       return answer;
     } catch (error) {
       this.#note(error);
