@@ -118,7 +118,9 @@ export function openDatabaseThread(
     },
     async batch(statements) {
       const untilMs = systemClock.monotonicMs() + deadlineMs;
-      return unlocked(await caller.call('batch', { statements, untilMs })).changed;
+      // A compiled query also holds its syntax tree, which costs more to copy than the statement to run.
+      const bound = statements.map(({ sql, parameters }) => ({ sql, parameters }));
+      return unlocked(await caller.call('batch', { statements: bound, untilMs })).changed;
     },
     async close() {
       closing = true;
