@@ -100,6 +100,7 @@ const smallModules = [
     (name) => `base/${name}`,
   ),
   'site/quality',
+  'site/scaling',
   'site/snapshot',
   'storage/retention-clock',
 ];

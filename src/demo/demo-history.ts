@@ -13,6 +13,7 @@ import { type ReplaySeries, readSeries } from '../devices/simulated/series.ts';
 import { initialPlant, stepPlant } from '../devices/simulated/simulated-model.ts';
 import type { SeriesId } from '../historian/historian.ts';
 import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../site/protocol/simulated.ts';
+import { engineeringValue } from '../site/scaling.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 
 const minuteMs = 60_000;
@@ -76,7 +77,7 @@ async function fillMissing(history: ServiceHistory, site: Site, configDir: strin
       const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
       for (let end = fill.length; end > 0; end -= portionMinutes) {
         const eventMs = Float64Array.from(fill.slice(Math.max(0, end - portionMinutes), end));
-        const values = eventMs.map((atMs) => signalAt(plant, signal, atMs) * point.scale + point.offset);
+        const values = eventMs.map((atMs) => engineeringValue(signalAt(plant, signal, atMs), point));
         await history.recording.append([{ series: id, eventMs, values }]);
       }
     }

@@ -10,6 +10,7 @@ import { mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import { withinPoint } from '../rules/step.ts';
 import type { Channel } from '../site/protocol/index.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
+import { engineeringValue, rawValue } from '../site/scaling.ts';
 import type { SitePoint } from '../site/site.ts';
 import { sameData } from '../site/site-change.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
@@ -279,7 +280,7 @@ interface Wiring {
   readonly says: (index: number, text: string | null) => void;
 }
 
-/** The only conversion between raw and engineering values: engineering = raw * scale + offset. */
+/** The only conversion between raw and engineering values. */
 function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext {
   const byIndex = new Map(points.map((point) => [point.index, point]));
   const writable = points.filter((point) => point.writable);
@@ -307,7 +308,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
       wiring.publish(
         readings.map((reading) => {
           const point = pointOf(reading.index);
-          const value = scaledBy(reading.raw, reading.exponent ?? 0) * point.scale + point.offset;
+          const value = engineeringValue(scaledBy(reading.raw, reading.exponent ?? 0), point);
           if (point.isText) wiring.says(reading.index, reading.text ?? null);
           return { index: reading.index, value, quality: judged(reading, value, point) };
         }),
@@ -318,8 +319,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
         const point = writable[next % writable.length];
         next = (next + 1) % writable.length;
         const command = point === undefined ? null : wiring.take(point.index);
-        if (point !== undefined && command !== null)
-          return { ...command, value: (command.value - point.offset) / point.scale };
+        if (point !== undefined && command !== null) return { ...command, value: rawValue(command.value, point) };
       }
       return null;
     },

@@ -1,5 +1,6 @@
 /** The value that a write sends: fitted to range, step and register of its point [rules §7.3]. */
 import type { PointFacts, RegisterFacts } from '../site/catalogue.ts';
+import { engineeringValue, rawValue, wholeInverse } from '../site/scaling.ts';
 import { roundHalfAway } from './expression/function-table.ts';
 
 /** How far beyond a bound a computed value may lie, relative to the bound: what arithmetic adds, not what was meant. */
@@ -61,18 +62,15 @@ function countOf(value: number, step: number): number {
   return roundHalfAway(inverse === null ? value / step : value * inverse);
 }
 
-function wholeInverse(step: number): number | null {
-  const inverse = Math.round(1 / step);
-  return inverse >= 1 && 1 / inverse === step ? inverse : null;
-}
-
 /** The values that the register can hold next to `value`, in the point's unit, nearest first. */
 function registerValues(value: number, { scale, offset, whole, low, high }: RegisterFacts): readonly number[] {
-  const raw = (value - offset) / scale;
+  const raw = rawValue(value, { scale, offset });
   if (!withinPoint(raw, { min: low, max: high })) return [];
   const held = whole ? [Math.round(raw), Math.round(raw) - 1, Math.round(raw) + 1] : [Math.fround(raw)];
   // The intended value is returned as written where the register holds just that: 0.3, not 3 * 0.1.
   return held
     .filter((each) => each >= low && each <= high)
-    .map((each) => (Math.abs(each - raw) <= Math.abs(raw) * relativeTolerance ? value : each * scale + offset));
+    .map((each) =>
+      Math.abs(each - raw) <= Math.abs(raw) * relativeTolerance ? value : engineeringValue(each, { scale, offset }),
+    );
 }

@@ -152,7 +152,7 @@ describe('[points §1] properties derived from the channel', () => {
     expect(range(at('uint16'))).toEqual([0, 65_535, true]);
     expect(range(`min: -5, max: 70000, ${at('uint16')}`)).toEqual([0, 65_535, true]);
     expect(range(`min: 1, max: 5, ${at('uint16')}`)).toEqual([1, 5, true]);
-    expect(range(`scale: -0.1, offset: 10, ${at('int16')}`)).toEqual([-3266.7000000000003, 3286.8, true]);
+    expect(range(`scale: -0.1, offset: 10, ${at('int16')}`)).toEqual([-3266.7, 3286.8, true]);
     expect(range(at('bool', 'coil'))).toEqual([0, 1, true]);
     expect(range(at('float32'))).toEqual([undefined, undefined, false]);
     expect(range(at('float64'))).toEqual([undefined, undefined, undefined]);

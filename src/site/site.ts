@@ -12,6 +12,7 @@ import { type ChannelText, fromTemplates, type InstanceText } from './instances.
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
 import { identifier, milliseconds, type ProtocolFiles } from './protocol/protocol.ts';
+import { engineeringValue } from './scaling.ts';
 import { readSiteAlarms, type SiteAlarm, siteAlarmsSchema } from './site-alarms.ts';
 import { readStandingLimits, type StandingLimit, standingLimitsSchema } from './standing-limits.ts';
 
@@ -349,7 +350,7 @@ function rangeWithin(
 ): { readonly min: number | undefined; readonly max: number | undefined } {
   // The range of a float is too wide to be useful in a message; its limits are checked when a value is written.
   if (register === undefined || !register.whole) return { min, max };
-  const ends = [register.low, register.high].map((raw) => raw * register.scale + register.offset);
+  const ends = [register.low, register.high].map((raw) => engineeringValue(raw, register));
   return {
     min: Math.max(min ?? Number.NEGATIVE_INFINITY, Math.min(...ends)),
     max: Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(...ends)),

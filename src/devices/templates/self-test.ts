@@ -11,6 +11,7 @@ import { createPointMemory, currentGeneration, type PointMemory } from '../../po
 import { mqttAddressOf } from '../../site/address.ts';
 import type { DeviceSelfTest, DeviceTemplate } from '../../site/device-template.ts';
 import type { Channel } from '../../site/protocol/index.ts';
+import { engineeringValue, rawValue } from '../../site/scaling.ts';
 import { readSite, type Site, type SitePoint } from '../../site/site.ts';
 import { createSnapshot, usable } from '../../site/snapshot.ts';
 import type { SunSpecModel } from '../../site/sunspec/model.ts';
@@ -91,7 +92,7 @@ function messageFaults(template: DeviceTemplate, test: DeviceSelfTest): string[]
     if (text === undefined || !isThere(test, site, point)) return null;
     const value = valueIn(Buffer.from(text), formatOf(point));
     if (value === null) return null;
-    return 'text' in value ? value.text : value.number * point.scale + point.offset;
+    return 'text' in value ? value.text : engineeringValue(value.number, point);
   });
   return [...faults, ...said];
 }
@@ -118,7 +119,7 @@ function formatOf(point: SitePoint): PayloadFormat {
 /** The messages that the command publishes, beside those that the test expects on its topic. */
 function publishedFaults({ held }: DeviceSelfTest, point: SitePoint, value: number): string[] {
   const { topic } = mqttAddressOf(point);
-  const payload = payloadOf((value - point.offset) / point.scale, formatOf(point));
+  const payload = payloadOf(rawValue(value, point), formatOf(point));
   if (payload === null) return [`${point.name}: the map has no word for ${value}`];
   const expected = held?.messages?.[topic];
   if (expected === undefined) return [];
