@@ -5,12 +5,19 @@ import type { DeviceLimits } from './limits.ts';
 export class BackOff {
   readonly #limits;
   readonly #clock;
+  readonly #shortMs;
   #waitMs: number;
   #sinceMs: number | undefined;
 
-  constructor(limits: Pick<DeviceLimits, 'reconnect_min_ms' | 'reconnect_max_ms'>, clock: Clock) {
+  /** A connection that ended within `shortMs` did not last. */
+  constructor(
+    limits: Pick<DeviceLimits, 'reconnect_min_ms' | 'reconnect_max_ms'>,
+    clock: Clock,
+    shortMs = limits.reconnect_max_ms,
+  ) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#shortMs = shortMs;
     this.#waitMs = limits.reconnect_min_ms;
   }
 
@@ -19,9 +26,9 @@ export class BackOff {
     this.#sinceMs = this.#clock.monotonicMs();
   }
 
-  /** True while a connection has lasted for at most `reconnect_max_ms`. */
+  /** True while a connection has not lasted. */
   get isShort(): boolean {
-    return this.#sinceMs !== undefined && this.#clock.monotonicMs() - this.#sinceMs <= this.#limits.reconnect_max_ms;
+    return this.#sinceMs !== undefined && this.#clock.monotonicMs() - this.#sinceMs <= this.#shortMs;
   }
 
   /** The connection ended, or could not be made: milliseconds to wait before the next. */

@@ -10,6 +10,8 @@ export type Manner =
   | { readonly kind: 'closing' }
   /** Ends the connection instead of answering every second request. */
   | { readonly kind: 'hanging-up' }
+  /** Ends the connection instead of answering a read of this register. */
+  | { readonly kind: 'touchy'; readonly register: number }
   /** Never answers. */
   | { readonly kind: 'dead' }
   /** Answers everything with this exception code. */
@@ -52,6 +54,7 @@ export async function startFaultDevice(framing: FramingName = 'tcp'): Promise<Fa
     if (code > 4) writes.push({ unit, code, start: pdu.readUInt16BE(1) });
     const manner = manners.get(unit) ?? { kind: 'well' };
     if (manner.kind === 'hanging-up' && (counts.get(unit) ?? 0) % 2 === 0) return server.disconnect();
+    if (manner.kind === 'touchy' && pdu.readUInt16BE(1) === manner.register) return server.disconnect();
     sendIn(manner, request, () => request.frame(bank(unit).answer(pdu)), send);
     if (manner.kind === 'closing') server.disconnect();
   };
@@ -70,6 +73,7 @@ function sendIn(manner: Manner, request: DeviceRequest, whole: () => Buffer, sen
     case 'well':
     case 'closing':
     case 'hanging-up':
+    case 'touchy':
       return send(whole());
     case 'dead':
       return;

@@ -210,6 +210,22 @@ describe('[points §3.1] a device that closes connections', () => {
     expect(running.device.writes.length).toBe(2);
   });
 
+  test('at one register: it is tried less and less often, and the reason is given', async () => {
+    const far = measurement('table: holding, register: 500, type: int16');
+    const limits = { reconnect_min_ms: 10, reconnect_max_ms: 5000 };
+    const prepare = (given: FaultDevice): void => {
+      fill(given);
+      given.manner(1, { kind: 'touchy', register: 500 });
+    };
+    const running = await start([unitPoint(1), far], prepare, '', 'tcp', 50, limits);
+    await expect
+      .poll(async () => (await running.devices.layer.errors()).map(({ index, message }) => [index, message]))
+      .toContainEqual([1, 'the device closed the connection without an answer']);
+    await elapsed(1000);
+    // At the shortest wait it would be a hundred.
+    expect(running.device.requests(1)).toBeLessThan(50);
+  });
+
   test('before an answer, as one without a free connection does: the reason is given', async () => {
     const full = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => void full.listen(0, '127.0.0.1', resolve));

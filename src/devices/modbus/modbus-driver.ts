@@ -7,6 +7,7 @@ import { createFaultLog } from '../../base/log.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { quality } from '../../site/quality.ts';
+import { BackOff } from '../back-off.ts';
 import {
   type Driver,
   type DriverContext,
@@ -89,7 +90,7 @@ export class ModbusDriver implements Driver {
   #hasLost = false;
   #stopped = false;
   #last: Kind = 'errand';
-  #backOffMs: number;
+  readonly #backOff: BackOff;
   #due: Due[] = [];
   #errands: Errand[] = [];
   readonly #pollTimers = new Map<PollGroup, Timer>();
@@ -101,7 +102,7 @@ export class ModbusDriver implements Driver {
     const { limits, log } = parts.context;
     this.#units = createUnits(parts.connection.timeout_ms, limits.unit_pause_max_ms);
     this.#faults = createFaultLog(log);
-    this.#backOffMs = limits.reconnect_min_ms;
+    this.#backOff = new BackOff(limits, parts.context.clock, parts.connection.timeout_ms);
   }
 
   start(): void {
@@ -224,7 +225,7 @@ export class ModbusDriver implements Driver {
 
   #goOnline(): void {
     this.#online = true;
-    this.#backOffMs = this.#context.limits.reconnect_min_ms;
+    this.#backOff.began();
     this.#faults.worked('connection');
     this.#context.log.info('channel online');
     const unread = [...this.#places].flatMap(([index, place]) => (place.writeOnly === true ? index : []));
@@ -243,8 +244,7 @@ export class ModbusDriver implements Driver {
     for (const { settle } of this.#errands.splice(0)) settle(connectionEnded);
     if (this.#stopped) return;
     this.#context.forget();
-    this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => this.#connect());
-    this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
+    this.#reconnectTimer = this.#context.clock.after(this.#backOff.ended(), () => this.#connect());
   }
 
   #cancelPolls(): void {
@@ -272,14 +272,17 @@ export class ModbusDriver implements Driver {
     this.#context.late();
     if (this.#hasBeenLate) return;
     this.#hasBeenLate = true;
-    this.#context.log.warn('a poll was left out: the device is slower than its interval', { unit, intervalMs });
+    this.#context.log.warn('a poll was left out: the device is slower than its interval', {
+      unit,
+      interval_ms: intervalMs,
+    });
   }
 
   /** One request at a time; commands, polls and scans take turns. */
   async #work(): Promise<void> {
     if (this.#busy || !this.#polls) return;
     if (this.#asleep) {
-      // Once in a poll: a device that closes after each answer would get its safe values without end.
+      // Only for polls: a device that closes after each answer would get its safe values without end.
       if (this.#due.length > 0) this.#context.reconnected();
       if (this.#hasCommand || this.#due.length + this.#errands.length > 0) this.#connect();
       return;
