@@ -208,7 +208,7 @@ describe('[points §3.2] mqtt connections', () => {
     expect(broker.clientIds).toEqual(['bakery', expect.stringMatching(/^setpoint-[0-9a-f-]{36}$/)]);
   });
 
-  test('two clients with one id: the broker ends the older connection; the reason says so, and both wait longer and longer', async () => {
+  test('two clients with the same id: the reason asks whether another client has it, and the waits between connections grow', async () => {
     broker = await startMqttBroker();
     const text = brokerSite(broker.port, ', client_id: bakery') + points;
     devices = runDevices(text, folders, { reconnect_min_ms: 10, reconnect_max_ms: 5000 });

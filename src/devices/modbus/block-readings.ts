@@ -1,6 +1,6 @@
 /**
  * The values in the answers to reads [points §3.1]: numbers, bits and texts of the registers of a block, and the scale registers
- * that other values need. A value whose scale is unknown is no value.
+ * that other values need. A value whose scale is unknown is left out.
  */
 import { quality } from '../../site/quality.ts';
 import type { RawReading } from '../driver.ts';

@@ -47,7 +47,7 @@ describe('[points §3.1] the address of a Modbus point', () => {
     [{ type: 'bool', table: 'coil', bit: 3 }, 'address/bit bit goes with bool, uint16 or a bitfield of one register'],
     [{ type: 'bool', table: 'coil', byte_order: 'big' }, 'address/byte_order a bit has no order of bytes'],
     [{ type: 'string', length: 2, scale_from: 1 }, 'address/scale_from only a number in registers has a scale'],
-    [{ type: 'uint16', write_only: true }, 'address/write_only a measurement is read'],
+    [{ type: 'uint16', write_only: true }, 'address/write_only only an action point can be write_only'],
     [{ type: 'string', length: 2, register: 65_535 }, 'address/register the value extends beyond the last register'],
   ])('refuses %j', (address, reason) => {
     expect(faults(address)).toEqual([reason]);
@@ -66,7 +66,7 @@ describe('[points §3.1] the address of a Modbus point', () => {
     [{ type: 'uint16', table: 'input' }, 'address/table input registers cannot be written'],
     [
       { type: 'uint16', write_only: true, scale_from: 1 },
-      'address/scale_from a value that is never read has its scale in `scale`',
+      'address/scale_from a write_only point has no scale register; use `scale`',
     ],
   ])('an action point refuses %j', (address, reason) => {
     expect(faults(address, 'action')).toEqual([reason]);

@@ -90,7 +90,7 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
       fault('address/type', 'bool goes with coil and discrete, and with a bit of a register');
     checkParts(address, bits, fault);
     if (kind === 'action') checkWritten(address, bits, fault);
-    else if (address.write_only === true) fault('address/write_only', 'a measurement is read');
+    else if (address.write_only === true) fault('address/write_only', 'only an action point can be write_only');
     if (register + registersTaken(address) > 65_536)
       fault('address/register', 'the value extends beyond the last register');
     if (scaleFrom !== undefined && (bits || bit !== undefined || type === 'string' || type === 'bitfield'))
@@ -126,5 +126,5 @@ function checkWritten(address: ModbusAddress, bits: boolean, fault: Fault): void
   if (writeFunction === 'single' && !bits && registersTaken(address) > 1)
     fault('address/write_function', 'single writes one register, and the value takes more');
   if (isWriteOnly === true && scaleFrom !== undefined)
-    fault('address/scale_from', 'a value that is never read has its scale in `scale`');
+    fault('address/scale_from', 'a write_only point has no scale register; use `scale`');
 }
