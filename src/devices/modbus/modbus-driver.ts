@@ -130,6 +130,8 @@ export class ModbusDriver implements Driver {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    // Nothing opens a connection from now on.
+    this.#polls = false;
     this.#cancelPolls();
     this.#reconnectTimer?.cancel();
     this.#context.setOnline(false);

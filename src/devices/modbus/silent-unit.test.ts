@@ -1,39 +1,16 @@
 /** The cost of silent units to the others behind the same gateway [points §3.1]: in simulated time, so that the rate is exact. */
 import { expect, test } from 'vitest';
-import { silentLog } from '../../base/log.ts';
-import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
-import type { DriverContext } from '../driver.ts';
-import { deviceLimits } from '../limits.ts';
+import { simulatedClock } from '../../testing/simulated-clock.ts';
+import { firstRegister, idleContext, passTime } from '../../testing/simulated-modbus.ts';
 import type { OpenWire } from './modbus-client.ts';
 import { ModbusDriver } from './modbus-driver.ts';
 import { frameOf, takeFrames } from './modbus-frame.ts';
-import type { RegisterPlace } from './register-place.ts';
 
 const units = Array.from({ length: 10 }, (_, at) => at + 1);
 const answerMs = 20;
 const minute = 60_000;
 
-const place = (unit: number): RegisterPlace => ({
-  unit,
-  table: 'holding',
-  register: 0,
-  encoding: { type: 'int16', length: 1, wordOrder: 'big', byteOrder: 'big', bit: undefined },
-  scaleFrom: undefined,
-  writeFunction: 'auto',
-  intervalMs: 1000,
-});
-
 const stepMs = 5;
-/** More microtasks than one answer sets off. */
-const turnsPerStep = 12;
-
-/** Advances the clock in steps, and after each lets what waits for it run. */
-async function pass(clock: SimulatedClock, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += stepMs) {
-    clock.advance(stepMs);
-    for (let turn = 0; turn < turnsPerStep; turn++) await Promise.resolve();
-  }
-}
 
 /** Requests that live units answered in ten minutes, without the first one; `asked` counts those to dead units. */
 async function answered(
@@ -73,36 +50,19 @@ async function answered(
       },
     };
   };
-  const nothing = (): void => undefined;
-  const context: DriverContext = {
-    points: [],
-    clock,
-    log: silentLog,
-    limits: deviceLimits,
-    publish: nothing,
-    setOnline: nothing,
-    reconnected: nothing,
-    nextCommand: () => null,
-    commandDone: nothing,
-    readFailed: nothing,
-    forget: nothing,
-    exchanged: nothing,
-    late: nothing,
-    answered: nothing,
-  };
   const driver = new ModbusDriver({
     connection: { host: 'gateway', port: 502, timeout_ms: 500 },
-    context,
-    find: async () => ({ places: new Map(all.map((unit) => [unit, place(unit)])), missing: new Map() }),
+    context: idleContext(clock),
+    find: async () => ({ places: new Map(all.map((unit) => [unit, firstRegister(unit)])), missing: new Map() }),
     bridges: false,
     unit: 1,
     open,
   });
   driver.start();
-  await pass(clock, minute);
+  await passTime(clock, minute, stepMs);
   count = 0;
   inVain = 0;
-  await pass(clock, 10 * minute);
+  await passTime(clock, 10 * minute, stepMs);
   await driver.stop();
   return { answered: count, askedInVain: inVain };
 }
