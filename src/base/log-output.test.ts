@@ -44,6 +44,7 @@ describe('standard output that somebody reads', () => {
     expect(stderr).toBe('');
     return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
   };
+  const droppedOf = (lines: readonly Line[]): number => lines.reduce((sum, line) => sum + (line.lines ?? 0), 0);
   const untilDone = 'while ! [ -e done ]; do sleep 0.05; done; cat';
 
   test.each(['pipe', 'socket'] as const)(
@@ -52,14 +53,13 @@ describe('standard output that somebody reads', () => {
       const lines = logged(
         `const { isMainThread, Worker } = await import('node:worker_threads');
         for (let n = 0; n < 2000; n++) log.info('line', { n, text: 'x'.repeat(100) });
-        setTimeout(() => log.info('line', { n: 2000 }), 500);
+        setTimeout(() => log.info('line', { n: 2000 }), 1500);
         if (isMainThread) new Worker('import(process.env.PROGRAM)', { eval: true, env: { PROGRAM: import.meta.url } });`,
         'cat',
         output,
       );
       const told = lines.filter(({ msg }) => msg === 'line');
-      const dropped = lines.reduce((sum, line) => sum + (line.lines ?? 0), 0);
-      expect(told.length + dropped).toBe(2 * 2001);
+      expect(told.length + droppedOf(lines)).toBe(2 * 2001);
       expect(told.at(-1)?.n).toBe(2000);
     },
   );
@@ -75,13 +75,28 @@ describe('standard output that somebody reads', () => {
     expect(rest[0]?.msg).toContain('log lines were dropped');
   });
 
+  test.each(['pipe', 'terminal'] as const)(
+    '%s: what a program could not tell before its end is counted at its end',
+    (output) => {
+      // The reader begins while the program ends; before, it has no place for the last lines.
+      const lines = logged(
+        `for (let n = 0; n < 2000; n++) log.info('line', { n, text: 'x'.repeat(1000) });
+      process.prependListener('exit', () => writeFileSync(done, ''));`,
+        untilDone,
+        output,
+      );
+      const told = lines.filter(({ msg }) => msg === 'line');
+      expect(told.length).toBeLessThan(2000);
+      expect(told.length + droppedOf(lines)).toBe(2000);
+    },
+  );
+
   test.each(['socket', 'terminal'] as const)('a %s that nobody reads does not stop the program either', (output) => {
     // What stands between takes some lines before it stops reading too.
     const lines = logged(muchLogged, untilDone, output);
     const told = lines.flatMap(({ n }) => n ?? []);
-    const dropped = lines.reduce((sum, line) => sum + (line.lines ?? 0), 0);
-    expect(dropped).toBeGreaterThan(0);
-    expect(told.length + dropped).toBe(2000);
+    expect(droppedOf(lines)).toBeGreaterThan(0);
+    expect(told.length + droppedOf(lines)).toBe(2000);
     expect(told).toEqual(told.toSorted((a, b) => a - b));
     expect(lines.at(-1)?.msg).toBe('after');
   });

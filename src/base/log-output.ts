@@ -15,6 +15,9 @@ export interface LineOutput {
 
 const standardOutput = 1;
 const warnLevel = 40;
+/** How long a thread that ends waits for a slow reader to take what it was not told. */
+const lastWordsMs = 500;
+const lastWordsPauseMs = 10;
 
 export function logOutput(): LineOutput {
   const unblocked = unblockedOutput();
@@ -59,16 +62,35 @@ class UnblockedOutput implements LineOutput {
   /** The end of a line whose beginning fitted. */
   #rest: Buffer = Buffer.alloc(0);
   #dropped = 0;
+  #isReaderGone = false;
 
   constructor(fd: number) {
     this.#fd = fd;
+    process.once('exit', () => this.#end());
   }
 
   write(line: string): void {
-    const isFree = this.#rest.length === 0 || (this.#put(this.#rest) && this.#rest.length === 0);
     // In one piece: the number alone could fit again and again where no line does.
-    if (isFree && this.#put(Buffer.from(`${this.#droppedLine()}${line}`))) this.#dropped = 0;
+    if (this.#putRest() && this.#put(Buffer.from(`${this.#droppedLine()}${line}`))) this.#dropped = 0;
     else this.#dropped++;
+  }
+
+  /** No line follows that could count the dropped ones. */
+  #end(): void {
+    const pause = new Int32Array(new SharedArrayBuffer(4));
+    for (let leftMs = lastWordsMs; !this.#isToldAll() && !this.#isReaderGone && leftMs > 0; leftMs -= lastWordsPauseMs)
+      Atomics.wait(pause, 0, 0, lastWordsPauseMs);
+  }
+
+  #isToldAll(): boolean {
+    if (!this.#putRest()) return false;
+    if (this.#dropped > 0 && this.#put(Buffer.from(this.#droppedLine()))) this.#dropped = 0;
+    return this.#dropped === 0 && this.#rest.length === 0;
+  }
+
+  /** Whether nothing is left of the line before. */
+  #putRest(): boolean {
+    return this.#rest.length === 0 || (this.#put(this.#rest) && this.#rest.length === 0);
   }
 
   #droppedLine(): string {
@@ -82,8 +104,8 @@ class UnblockedOutput implements LineOutput {
     try {
       this.#rest = bytes.subarray(writeSync(this.#fd, bytes));
       return true;
-    } catch {
-      // It is full, or its reader has ended.
+    } catch (error) {
+      this.#isReaderGone = (error as NodeJS.ErrnoException).code !== 'EAGAIN';
       return false;
     }
   }
