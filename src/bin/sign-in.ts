@@ -39,7 +39,7 @@ export function serviceSignIn({ settings, key, scope, database, audit, limits, .
   const provider =
     settings.provider === null
       ? null
-      : new Provider({ config: settings.provider, claim: settings.roles, clock, log, limits });
+      : new Provider({ config: settings.provider, claims: settings.claims, clock, log, limits });
   const refresh = provider?.refresh ?? null;
   const sessions = new Sessions({ store, site: scope, clock, limits, refresh, seal, unseal });
   const accounts = new Accounts({ store, clock, limits, audit, log });

@@ -1,6 +1,6 @@
 /** Identity settings from the environment [identity §1]. Errors name the variable, never its value. */
 
-import { plainRoleClaim, type Role, type RoleClaim, roles } from './roles.ts';
+import { type IdentityClaims, plainClaims, plainRoleClaim, type Role, type RoleClaim, roles } from './claims.ts';
 
 export interface BearerConfig {
   readonly token: string;
@@ -20,7 +20,8 @@ export interface IdentityConfig {
   readonly bearer: BearerConfig | null;
   /** The site's tenant and project if configured. */
   readonly scope: { readonly tenantId: string; readonly projectId: string } | null;
-  readonly roles: RoleClaim;
+  /** Of a provider, and of tokens that the service does not issue. */
+  readonly claims: IdentityClaims;
   /** The provider for signing in to the console; null without one. */
   readonly provider: ProviderConfig | null;
   readonly warnings: readonly string[];
@@ -50,8 +51,12 @@ export function identityConfig(env: Readonly<Record<string, string | undefined>>
   const jwt = jwtConfig(env);
   if (jwt.kind === 'jwks' && jwt.url.protocol !== 'https:' && !loopback.test(jwt.url.hostname))
     warnings.push('SVC_JWT_JWKS_URL is not https: anyone on the network path can issue tokens');
-  const claim = roleClaimOf(env.SVC_JWT_ROLE_CLAIM ?? '', env.SVC_JWT_ROLE_MAP ?? '');
-  return { jwt, bearer, scope: scopeConfig(env), roles: claim, provider: providerConfig(env), warnings };
+  const { SVC_JWT_ROLE_CLAIM: role = '', SVC_JWT_ROLE_MAP: map = '', SVC_JWT_SUBJECT_CLAIM: subject = '' } = env;
+  const claims = { subject: subject === '' ? plainClaims.subject : pathOf(subject), role: roleClaimOf(role, map) };
+  const provider = providerConfig(env);
+  if (jwt.kind === 'local' && provider === null && role + subject !== '')
+    warnings.push('SVC_JWT_ROLE_CLAIM and SVC_JWT_SUBJECT_CLAIM have no effect: all tokens are those of the service');
+  return { jwt, bearer, scope: scopeConfig(env), claims, provider, warnings };
 }
 
 function jwtConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig['jwt'] {

@@ -59,6 +59,13 @@ describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
     });
   });
 
+  test('[identity §8] has its subject in another claim if configured', async () => {
+    const identity = withSecret({ SVC_JWT_SUBJECT_CLAIM: 'email' });
+    const token = await hs256({ ...good, email: 'ada@example.org' });
+    expect(await identity.authenticate(`Bearer ${token}`)).toMatchObject({ subjectId: 'ada@example.org' });
+    expect(await accepted(identity, await hs256(good))).toBe(false);
+  });
+
   test('the secret has at least 32 bytes, counted as bytes', () => {
     expect(() => identityConfig({ SVC_JWT_SECRET: 'x'.repeat(31) })).toThrow(/SVC_JWT_SECRET.*32 bytes/);
     expect(identityConfig({ SVC_JWT_SECRET: 'x'.repeat(32) }).jwt.kind).toBe('secret');
@@ -277,6 +284,16 @@ describe('[identity §1] the local key', () => {
     const other = mkdtempSync(join(tmpdir(), 'setpoint-identity-'));
     expect(await accepted(identityWith({}), await issueToken(signingKey(other), claims))).toBe(false);
     rmSync(other, { recursive: true });
+  });
+
+  test('[identity §8] signs tokens with `sub` and `role`, whatever claims a provider uses', async () => {
+    const provider = { SVC_OIDC_ISSUER: 'https://id.example', SVC_OIDC_CLIENT_ID: 'setpoint' };
+    const names = { SVC_JWT_ROLE_CLAIM: 'groups', SVC_JWT_ROLE_MAP: 'Viewer=all', SVC_JWT_SUBJECT_CLAIM: 'email' };
+    const token = await issueToken(signingKey(folder), claims);
+    expect(await identityWith({ ...provider, ...names }).authenticate(`Bearer ${token}`)).toMatchObject({
+      subjectId: 'ada',
+      roles: ['Viewer'],
+    });
   });
 
   test('is not asked when a secret is configured', async () => {

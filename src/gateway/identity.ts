@@ -11,11 +11,11 @@ import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
+import { type IdentityClaims, plainClaims, type Role, roleOf, subjectIn } from './claims.ts';
 import type { BearerConfig, IdentityConfig } from './identity-config.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { SigningKey } from './local-keys.ts';
 import { ProviderKeys, type ProviderKeysParts } from './provider-keys.ts';
-import { type Role, type RoleClaim, roleOf } from './roles.ts';
 import { rememberVerified, type Verify } from './verified-tokens.ts';
 
 const reads: readonly Permission[] = ['automation.read', 'data_processing.read'];
@@ -85,10 +85,12 @@ export function createIdentity(parts: IdentityParts): Identity {
     config.jwt.kind === 'jwks'
       ? verifier(parts)
       : rememberVerified(verifier(parts), { clock, limits: parts.limits, toleranceSeconds });
+  // Whose tokens the service issues itself has no say in their claims.
+  const names = config.jwt.kind === 'local' ? plainClaims : config.claims;
   /** For as long as their payloads are cached. */
   const subjects = new WeakMap<JWTPayload, Subject | string>();
   const subjectIn = (payload: JWTPayload): Subject | string => {
-    const subject = subjects.get(payload) ?? jwtSubject(payload, site, config.roles);
+    const subject = subjects.get(payload) ?? jwtSubject(payload, site, names);
     subjects.set(payload, subject);
     return subject;
   };
@@ -187,20 +189,16 @@ function bearerSubject(bearer: BearerConfig): Subject {
 }
 
 /** The reason if the claims do not identify a subject. */
-function jwtSubject(payload: JWTPayload, site: AuditScope, claim: RoleClaim): Subject | string {
-  const { sub, tenant_id: tenantId, project_id: projectId } = payload;
-  if (!isSubject(sub)) return 'sub must have 1 to 128 characters';
-  const role = roleOf(payload, claim);
-  if (role === null) return `the claim ${claim.path.join('/')} gives no role`;
+function jwtSubject(payload: JWTPayload, site: AuditScope, names: IdentityClaims): Subject | string {
+  const { tenant_id: tenantId, project_id: projectId } = payload;
+  const sub = subjectIn(payload, names.subject);
+  if (sub === null) return `the claim ${names.subject.join('/')} must have 1 to 128 characters`;
+  const role = roleOf(payload, names.role);
+  if (role === null) return `the claim ${names.role.path.join('/')} gives no role`;
   // Both or neither: half a scope is invalid.
   if (tenantId === undefined && projectId === undefined) return subjectOf(sub, role, site);
   if (!isIdentifier(tenantId) || !isIdentifier(projectId)) return 'tenant_id and project_id go together';
   return subjectOf(sub, role, { tenantId, projectId });
-}
-
-/** Every subject must fit into an audit record. */
-export function isSubject(sub: unknown): sub is string {
-  return typeof sub === 'string' && sub.length >= 1 && sub.length <= 128 && sub.isWellFormed() && !sub.includes('\0');
 }
 
 function isIdentifier(value: unknown): value is string {

@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { timeLabel } from '../base/timestamp.ts';
-import type { Role } from '../gateway/roles.ts';
+import type { Role } from '../gateway/claims.ts';
 import { type BackOffLimits, failedOnce, waitMs } from './back-off.ts';
 import { codeFor, issueCode, secretDigest } from './codes.ts';
 import { isPassword, storedPassword } from './password.ts';

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
-import { plainRoleClaim } from '../gateway/roles.ts';
+import { type IdentityClaims, plainClaims } from '../gateway/claims.ts';
+import { startTestProvider, testClient } from '../testing/oidc-provider.ts';
 import { Provider } from './provider.ts';
 
 let server: Server | undefined;
@@ -14,18 +15,27 @@ afterEach(() => {
   server = undefined;
 });
 
-async function providerAt(answer: RequestListener): Promise<Provider> {
+function providerOf(
+  issuer: URL,
+  claims: IdentityClaims,
+  client: { readonly id: string; readonly secret: string | null },
+  timeoutMs: number,
+) {
+  return new Provider({
+    config: { issuer, clientId: client.id, clientSecret: client.secret, scope: 'openid profile offline_access' },
+    claims,
+    clock: systemClock,
+    log: silentLog,
+    limits: { provider_timeout_ms: timeoutMs },
+  });
+}
+
+async function providerAt(answer: RequestListener, claims = plainClaims): Promise<Provider> {
   const listening = createServer(answer);
   server = listening;
   await new Promise<void>((done) => listening.listen(0, '127.0.0.1', done));
   const issuer = new URL(`http://127.0.0.1:${(listening.address() as AddressInfo).port}`);
-  return new Provider({
-    config: { issuer, clientId: 'setpoint', clientSecret: null, scope: 'openid' },
-    claim: plainRoleClaim,
-    clock: systemClock,
-    log: silentLog,
-    limits: { provider_timeout_ms: 150 },
-  });
+  return providerOf(issuer, claims, { id: 'setpoint', secret: null }, 150);
 }
 
 const cameBack = new URL('http://127.0.0.1/session/callback?code=x&state=y');
@@ -95,5 +105,58 @@ describe('[identity §9] a provider in trouble', () => {
     expect(new URL(location).searchParams.get('redirect_uri')).toBe('http://127.0.0.1:8080/session/callback');
     expect(secret.split('.')).toHaveLength(3);
     expect(await provider.refresh('token')).toBe('refused');
+  });
+});
+
+describe('[identity §8], [identity §9] who signed in', () => {
+  const named = { subject: ['preferred_username'], role: plainClaims.role };
+  const person = { sub: 'f81d4fae', preferred_username: 'ada', role: 'Engineer' };
+
+  /** Refreshes without an ID token, as the standard allows; has `person` as its user information. */
+  const withoutIdToken =
+    (expiry: { readonly expires_in?: number }): RequestListener =>
+    (request, response) => {
+      const issuer = `http://${request.headers.host}`;
+      const endpoints = { token_endpoint: `${issuer}/token`, userinfo_endpoint: `${issuer}/me` };
+      if (request.url === '/token') json(response, 200, { access_token: 'a', token_type: 'bearer', ...expiry });
+      else if (request.url === '/me') json(response, 200, person);
+      else json(response, 200, { issuer, ...endpoints });
+    };
+
+  test('a refresh without an ID token: the user information says who it is', async () => {
+    const provider = await providerAt(withoutIdToken({ expires_in: 60 }));
+    expect(await provider.refresh('token')).toMatchObject({
+      subject: 'f81d4fae',
+      role: 'Engineer',
+      refreshToken: 'token',
+    });
+    const byName = await providerAt(withoutIdToken({ expires_in: 60 }), named);
+    expect(await byName.refresh('token')).toMatchObject({ subject: 'ada', role: 'Engineer' });
+  });
+
+  test('one that says neither who nor for how long ends the session', async () => {
+    const provider = await providerAt(withoutIdToken({}));
+    expect(await provider.refresh('token')).toBe('refused');
+  });
+
+  test('a claim of the user information that has no subject signs nobody in', async () => {
+    const provider = await providerAt(withoutIdToken({ expires_in: 60 }), { ...named, subject: ['email'] });
+    expect(await provider.refresh('token')).toBe('refused');
+  });
+
+  test('a real provider that has the name in its user information only: sign-in and refresh under that name', async () => {
+    const base = 'http://127.0.0.1:8080';
+    const real = await startTestProvider([`${base}/session/callback`]);
+    try {
+      real.person = { name: 'ada', groups: ['Engineer'] };
+      const claims = { subject: ['preferred_username'], role: { path: ['groups'], map: null } };
+      const provider = providerOf(new URL(real.issuer), claims, testClient, 5000);
+      const { location, secret } = await provider.begin(base);
+      const signedIn = await provider.finish(new URL(await real.authorize(location)), secret);
+      expect(signedIn).toMatchObject({ subject: 'ada (by name)', role: 'Engineer' });
+      expect(await provider.refresh(signedIn?.refreshToken ?? '')).toMatchObject({ subject: 'ada (by name)' });
+    } finally {
+      await real.stop();
+    }
   });
 });

@@ -6,14 +6,13 @@ import * as openid from 'openid-client';
 import { type Clock, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import { isSubject } from '../gateway/identity.ts';
+import { type IdentityClaims, type Role, roleOf, subjectIn } from '../gateway/claims.ts';
 import type { ProviderConfig } from '../gateway/identity-config.ts';
-import { type Role, type RoleClaim, roleOf } from '../gateway/roles.ts';
 import type { Refresh } from './sessions.ts';
 
 export interface ProviderParts {
   readonly config: ProviderConfig;
-  readonly claim: RoleClaim;
+  readonly claims: IdentityClaims;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: { readonly provider_timeout_ms: number };
@@ -107,26 +106,30 @@ export class Provider {
     tokens: Tokens,
     usedToken: string | null,
   ): Promise<SignedIn | null> {
-    const { clock, claim } = this.#parts;
-    const claims = tokens.claims();
-    const subject = claims?.sub;
-    if (claims === undefined || !isSubject(subject)) return this.#refused('no ID token with a subject');
-    const role = roleOf(claims, claim) ?? (await this.#roleOfUserInfo(configuration, tokens, subject));
-    if (role === null) return this.#refused(`the claim ${claim.path.join('/')} gives no role`);
-    const seconds = tokens.expiresIn() ?? claims.exp - Math.floor(clock.wallMs() / 1000);
-    return {
-      subject,
-      role,
-      dueMs: clock.wallMs() + seconds * 1000,
-      refreshToken: tokens.refresh_token ?? usedToken ?? '',
-    };
+    const { clock, claims: names } = this.#parts;
+    const idToken = tokens.claims();
+    const seconds =
+      tokens.expiresIn() ?? (idToken === undefined ? null : idToken.exp - Math.floor(clock.wallMs() / 1000));
+    if (seconds === null) return this.#refused('neither an ID token nor expires_in');
+    let subject = subjectIn(idToken ?? {}, names.subject);
+    let role = roleOf(idToken ?? {}, names.role);
+    if (subject === null || role === null) {
+      const facts = await this.#userInfo(configuration, tokens);
+      subject ??= subjectIn(facts, names.subject);
+      role ??= roleOf(facts, names.role);
+    }
+    if (subject === null) return this.#refused(`the claim ${names.subject.join('/')} gives no subject`);
+    if (role === null) return this.#refused(`the claim ${names.role.path.join('/')} gives no role`);
+    const dueMs = clock.wallMs() + seconds * 1000;
+    return { subject, role, dueMs, refreshToken: tokens.refresh_token ?? usedToken ?? '' };
   }
 
-  /** Some providers put only the subject into the ID token. */
-  async #roleOfUserInfo(configuration: openid.Configuration, tokens: Tokens, subject: string): Promise<Role | null> {
-    if (configuration.serverMetadata().userinfo_endpoint === undefined) return null;
-    const facts = await this.#inTime(openid.fetchUserInfo(configuration, tokens.access_token, subject));
-    return roleOf(facts, this.#parts.claim);
+  /** Some providers put only the subject into the ID token, and some refresh without one. */
+  async #userInfo(configuration: openid.Configuration, tokens: Tokens): Promise<Readonly<Record<string, unknown>>> {
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return {};
+    // Without an ID token, the session tells whether it is the same person.
+    const subject = tokens.claims()?.sub ?? openid.skipSubjectCheck;
+    return await this.#inTime(openid.fetchUserInfo(configuration, tokens.access_token, subject));
   }
 
   /** Logged here, and only here. */

@@ -6,10 +6,10 @@ import type { Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { newSecret } from '../base/id.ts';
+import type { Role } from '../gateway/claims.ts';
 import { subjectOf } from '../gateway/identity.ts';
 import type { GatewayLimits } from '../gateway/limits.ts';
 import { providerUnavailable } from '../gateway/provider-keys.ts';
-import type { Role } from '../gateway/roles.ts';
 import { secretDigest } from './codes.ts';
 import type { Account, RefreshClaim, SessionRefresh, SignInStore, StoredSession } from './store/sign-in-store.ts';
 

@@ -6,7 +6,7 @@ import { users as descriptors, tokenResourceId, tokens } from '../api/users.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { timeLabel } from '../base/timestamp.ts';
-import type { Role } from '../gateway/roles.ts';
+import type { Role } from '../gateway/claims.ts';
 import type { Accounts } from './accounts.ts';
 import { passwordCodeMs } from './codes.ts';
 import { type IssuedTokensParts, readIssuedTokens } from './issued-tokens.ts';

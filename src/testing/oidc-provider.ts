@@ -39,7 +39,8 @@ export async function startTestProvider(redirectUris: readonly string[], accessS
         token_endpoint_auth_method: 'client_secret_post',
       },
     ],
-    claims: { openid: ['sub', 'groups'] },
+    // As a rule, those of `profile` are in the user information only.
+    claims: { openid: ['sub', 'groups'], profile: ['preferred_username'] },
     scopes: ['openid', 'profile', 'offline_access'],
     ttl: {
       AccessToken: accessSeconds,
@@ -52,7 +53,7 @@ export async function startTestProvider(redirectUris: readonly string[], accessS
     issueRefreshToken: async () => true,
     findAccount: async (_context: unknown, id: string) => ({
       accountId: id,
-      claims: async () => ({ sub: id, groups: [...person.current.groups] }),
+      claims: async () => ({ sub: id, groups: [...person.current.groups], preferred_username: `${id} (by name)` }),
     }),
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context: unknown, interaction: { uid: string }) => `/interaction/${interaction.uid}` },

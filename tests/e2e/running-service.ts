@@ -3,9 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import type { Role } from '../../src/gateway/claims.ts';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
-import type { Role } from '../../src/gateway/roles.ts';
 import { type AnswerCheck, createAnswerCheck, type Described } from './described.ts';
 
 export const root = join(import.meta.dirname, '..', '..');

@@ -1,6 +1,6 @@
 /** Storage of accounts, sessions, codes of links and failed sign-ins. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Role } from '../../gateway/roles.ts';
+import type { Role } from '../../gateway/claims.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 
 export interface StoredPassword {
