@@ -149,6 +149,7 @@ async function records(count: number): Promise<number> {
     let told: (text: string) => void = () => undefined;
     const socket: StreamSocket = {
       session: null,
+      isForeign: false,
       send: (text) => (sent += text.length),
       close: () => undefined,
       bufferedBytes: () => 0,

@@ -102,6 +102,8 @@ export interface StreamSocket {
   close(code: number, reason: string): void;
   /** The cookie of a session that came with the connection from a page of the service itself; null without one. */
   readonly session: string | null;
+  /** A session's cookie came from a page of another host: browsers let any page open connections with the user's cookies. */
+  readonly isForeign: boolean;
   /** Bytes sent that the client has not taken yet. */
   bufferedBytes(): number;
   /** Asks the client for a pong, which every client sends by itself. */

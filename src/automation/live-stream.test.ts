@@ -48,6 +48,7 @@ function testSocket(): TestSocket {
     pings: 0,
     buffered: 0,
     session: null,
+    isForeign: false,
     send: (text) => void socket.sent.push(JSON.parse(text)),
     close(code, reason) {
       socket.closed = { code, reason };
@@ -364,6 +365,21 @@ describe('[rules §8] live stream', () => {
     stranger.say({ type: 'authenticate' });
     await settle();
     expect(stranger.closed?.code).toBe(4001);
+  });
+
+  test('[identity §7.1] a page of another host does not open the stream with a session, but may with a token', async () => {
+    const { stream } = setup();
+    const said = async (message: object): Promise<TestSocket> => {
+      const socket: TestSocket = Object.assign(testSocket(), { isForeign: true });
+      stream.connect(socket);
+      socket.say(message);
+      await settle();
+      return socket;
+    };
+    const refused = await said({ type: 'authenticate' });
+    expect([refused.sent, refused.closed?.code]).toEqual([[], 4003]);
+    expect((await said({ type: 'authenticate', token: 'good' })).sent).toEqual([{ type: 'authenticated' }]);
+    expect((await said({ type: 'authenticate', token: 'bad' })).closed?.code).toBe(4001);
   });
 
   test('[identity §9] a suspended session reads nothing: its stream ends, and a new one is refused as retryable', async () => {

@@ -191,7 +191,8 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
 
   const authenticate = async (client: Client, token: string | undefined): Promise<void> => {
     client.state = 'checking';
-    const { session } = client.socket;
+    const { session, isForeign } = client.socket;
+    if (token === undefined && isForeign) return end(client, closeCodes.denied, 'not a page of this service');
     const who = async (): Promise<StreamSubject | null> => {
       if (token !== undefined) return parts.authenticate(token);
       return session === null ? null : parts.authenticateSession(session);

@@ -1,5 +1,7 @@
 /** The live stream's socket, with the WebSocket client of the platform. */
+import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket as WebSocketClient } from 'ws';
 import type { StreamSocket } from '../api/live-stream.ts';
 import { silentLog } from '../base/log.ts';
 import { startTestGateway } from '../testing/test-gateway.ts';
@@ -52,4 +54,52 @@ test('a ping reaches the client, whose pong arrives by itself', async () => {
   ping();
   await expect.poll(() => pongs).toBe(1);
   socket.close();
+});
+
+test.each([
+  ['the host that the page is from', [], {}, true],
+  ['another host', [], { host: 'internal:8080' }, false],
+  [
+    'another host, by a proxy that is not trusted',
+    [],
+    { host: 'internal:8080', 'x-forwarded-host': 'plant.example' },
+    false,
+  ],
+  [
+    'another host, by a trusted proxy',
+    ['127.0.0.1'],
+    { host: 'internal:8080', 'x-forwarded-host': 'plant.example' },
+    true,
+  ],
+] as const)('[identity §7.1] a session counts for a request for %s', async (_for, proxies, headers, isOwn) => {
+  const lines: string[] = [];
+  const connected = Promise.withResolvers<StreamSocket>();
+  const { server, port } = await startTestGateway([], {
+    limits: { ...gatewayLimits, trusted_proxies: [...proxies] },
+    before: (made) =>
+      addLiveSocket(made, {
+        stream: { connect: connected.resolve },
+        rateLimits: createRateLimits(gatewayLimits),
+        log: { ...silentLog, warn: (message, fields) => void lines.push(`${message}: ${String(fields?.['reason'])}`) },
+        messageBytesMax: 256,
+      }),
+  });
+  onTestFinished(() => server.close());
+  const socket = new WebSocketClient(`ws://127.0.0.1:${port}/ws`, {
+    headers: {
+      host: 'plant.example',
+      origin: 'https://plant.example',
+      cookie: '__Host-setpoint-session=v',
+      ...headers,
+    },
+  });
+  await once(socket, 'open');
+  socket.close();
+  const { session, isForeign } = await connected.promise;
+  expect({ session, isForeign }).toEqual({ session: isOwn ? 'v' : null, isForeign: !isOwn });
+  expect(lines).toEqual(
+    isOwn
+      ? []
+      : [expect.stringContaining('the page is from https://plant.example, but the request is for internal:8080')],
+  );
 });

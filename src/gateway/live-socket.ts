@@ -1,13 +1,12 @@
 /** Serves the live stream at `/ws` of the HTTP server: an adapter from the WebSocket library to `StreamSocket`. */
-import type { IncomingMessage } from 'node:http';
 import websocket, { type WebSocket } from '@fastify/websocket';
 import { closeCodes, expiredReason, type StreamSocket } from '../api/live-stream.ts';
 import { Fault } from '../base/fault.ts';
-import type { Log } from '../base/log.ts';
+import { createFaultLog, type Log } from '../base/log.ts';
 import type { RateLimits } from './rate-limit.ts';
 import { answerRaw } from './raw-answer.ts';
 import type { Server } from './server.ts';
-import { checkSameOrigin, cookieOf } from './session-cookie.ts';
+import { type CookieRequest, cookieOf, headersOf, isSameOrigin } from './session-cookie.ts';
 
 export interface LiveSocketParts {
   /** Receives each connection. */
@@ -18,9 +17,7 @@ export interface LiveSocketParts {
 }
 
 /** Properties of a client before its first message. */
-interface Handshake {
-  /** The session cookie, if the connection comes from a page of the service itself. */
-  readonly session: string | null;
+interface Handshake extends Pick<StreamSocket, 'session' | 'isForeign'> {
   readonly address: string;
   readonly correlationId: string;
 }
@@ -39,6 +36,17 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
     // The socket is already closed; the rate limit of its address needs no further action.
     await rateLimits.countFailedAuthentication(address).catch(() => undefined);
   };
+  const faults = createFaultLog(log);
+  const sessionOf = (request: CookieRequest): Pick<Handshake, 'session' | 'isForeign'> => {
+    const cookie = cookieOf(request);
+    if (cookie === null || isSameOrigin(request)) return { session: cookie, isForeign: false };
+    const [origin = 'no origin', host = 'no host'] = [request.header('origin'), request.header('host')];
+    // Each open page tries again and again.
+    faults.failed('live stream', 'live stream with a session refused', {
+      reason: `the page is from ${origin}, but the request is for ${host}; a proxy in front must pass on the browser's Host`,
+    });
+    return { session: null, isForeign: true };
+  };
   const connect = (socket: WebSocket, handshake: Handshake): void => {
     const adapted: StreamSocket = {
       send: (text) => socket.send(text),
@@ -47,6 +55,7 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
         socket.close(code, reason);
       },
       session: handshake.session,
+      isForeign: handshake.isForeign,
       bufferedBytes: () => socket.bufferedAmount,
       onMessage: (listener) =>
         void socket.on('message', (data: Buffer, isBinary: boolean) =>
@@ -66,17 +75,10 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
     url: '/ws',
     handler: (_request, reply) => reply.callNotFound(),
     wsHandler: (socket, request) =>
-      connect(socket, { address: request.ip, correlationId: request.correlationId, session: sessionOf(request.raw) }),
+      connect(socket, {
+        address: request.ip,
+        correlationId: request.correlationId,
+        ...sessionOf({ header: headersOf(request) }),
+      }),
   });
-}
-
-/** A browser lets any page open connections with the user's cookies: only our own pages may use them. */
-function sessionOf({ headersDistinct }: IncomingMessage): string | null {
-  const request = { header: (name: string) => headersDistinct[name]?.join('; ') };
-  try {
-    checkSameOrigin(request);
-  } catch {
-    return null;
-  }
-  return cookieOf(request);
 }

@@ -7,7 +7,7 @@ import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { Server } from './server.ts';
-import { cookieHeader, cookieOf } from './session-cookie.ts';
+import { type CookieRequest, cookieHeader, cookieOf, headersOf } from './session-cookie.ts';
 
 export interface ProviderRoutes {
   /** The provider's address for the redirect, and a secret that the browser returns. Throws a Fault if the provider is unreachable. */
@@ -73,6 +73,6 @@ function baseOf(request: FastifyRequest): string {
   return `${request.protocol}://${request.host}`;
 }
 
-function cookies({ raw }: FastifyRequest) {
-  return { header: (name: string) => raw.headersDistinct[name]?.join('; ') };
+function cookies(request: FastifyRequest): CookieRequest {
+  return { header: headersOf(request) };
 }

@@ -18,6 +18,7 @@ import type { GatewayLimits } from './limits.ts';
 import { acceptsProgress, ProgressLines } from './progress.ts';
 import { answerHeaders, answerRaw, correlationIdOf, unreadableRequest } from './raw-answer.ts';
 import { RefusalTally } from './refusal-tally.ts';
+import { headersOf } from './session-cookie.ts';
 
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
@@ -253,14 +254,12 @@ async function withProgress(
 }
 
 function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLimits): Call {
-  const { raw } = request;
   return {
     correlationId: request.correlationId,
     address: request.ip,
     local: isFromThisMachine(request, limits),
     traceId: request.traceId,
-    // Every line of a header: Node keeps only the first line of some headers.
-    header: (name) => (raw.headers[name] === undefined ? undefined : raw.headersDistinct[name]?.join(', ')),
+    header: headersOf(request),
     params: request.params as Readonly<Record<string, string>>,
     query: queryOf(request.url),
     onAudit: (state) => void reply.header('x-svc-audit', state),

@@ -3,11 +3,24 @@
  * cookies with requests that other sites trigger, too.
  */
 import { parse, serialize } from 'cookie';
+import type { FastifyRequest } from 'fastify';
 import { Fault } from '../base/fault.ts';
 
 /** The relevant part of a request. */
 export interface CookieRequest {
   readonly header: (name: string) => string | undefined;
+}
+
+/** Of a request: every line of a header, because Node keeps only the first line of some; `host` is the one that the browser asked for. */
+export function headersOf(request: Pick<FastifyRequest, 'raw' | 'host'>): CookieRequest['header'] {
+  const { raw } = request;
+  return (name) => {
+    // A trusted proxy that asks for another host names the browser's in a header of its own.
+    if (name === 'host') return request.host;
+    return raw.headers[name] === undefined
+      ? undefined
+      : raw.headersDistinct[name]?.join(name === 'cookie' ? '; ' : ', ');
+  };
 }
 
 const localHost = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
@@ -47,12 +60,16 @@ export function cookieHeader(
 }
 
 /** Throws unless the browser reports a request from a page of this host. */
-export function checkSameOrigin({ header }: CookieRequest): void {
+export function checkSameOrigin(request: CookieRequest): void {
+  if (isSameOrigin(request)) return;
+  throw new Fault('permission-denied', 'a change with a session must come from a page of this service');
+}
+
+export function isSameOrigin({ header }: CookieRequest): boolean {
   const site = header('sec-fetch-site');
   const origin = header('origin');
-  // Scripts cannot set the first header. Older browsers do not send it: the hosts must then be equal.
-  const isOwn =
-    site === undefined ? origin !== undefined && URL.parse(origin)?.host === header('host') : site === 'same-origin';
-  if (isOwn) return;
-  throw new Fault('permission-denied', 'a change with a session must come from a page of this service');
+  // Scripts cannot set the first header. Older browsers, and Chromium for a WebSocket, do not send it: the hosts must then be equal.
+  return site === undefined
+    ? origin !== undefined && URL.parse(origin)?.host === header('host')
+    : site === 'same-origin';
 }

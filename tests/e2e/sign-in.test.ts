@@ -100,7 +100,7 @@ describe('[identity §7] links and accounts', () => {
     const ask = asPage(service, cookie);
     expect((await ask('POST', rules, { name: 'mine', confirmed: true })).status).toBe(200);
     const foreign = stream(service, cookie, 'https://evil.example');
-    expect(await foreign.closed).toBe(4001);
+    expect(await foreign.closed).toBe(4003);
     const own = stream(service, cookie, service.base);
     await waitFor(() => own.said.some((text) => text.includes('authenticated')));
     const engineer = runCommand('setpoint', ['users', 'change-role', 'ada', '--role', 'Engineer'], env);
