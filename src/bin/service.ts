@@ -6,6 +6,7 @@ import { breakText } from '../audit/breaks.ts';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
+import type { AuditKey } from '../audit/statement.ts';
 import { type AuditTrail, auditKey, openAuditTrail } from '../audit/trail.ts';
 import { witnessPolicy } from '../audit/witness/settings.ts';
 import { auditIsWritable } from '../audit/writable.ts';
@@ -24,7 +25,7 @@ import { createLog, type Log } from '../base/log.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/engine-role.ts';
 import { longestRequestMs } from '../cluster/longest-request.ts';
 import { copyBeforeMigration } from '../databases/data-files.ts';
-import { refuseUpgradeWhileUsed } from '../databases/server-formats.ts';
+import { processNameOf, refuseOtherIdentity, refuseUpgradeWhileUsed } from '../databases/server-formats.ts';
 import { openDatabaseApart } from '../databases/site-database.ts';
 import type { Identity } from '../gateway/identity.ts';
 import { type IdentityConfig, identityConfig } from '../gateway/identity-config.ts';
@@ -119,10 +120,10 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const identity = orStartError(() => identityOf(config, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('copied a database of an older format before migrating it', { copy });
-  const { database, runtime } = await openDatabases(config, limits, log, opened);
+  const { database, runtime } = await openDatabases(config, limits, identity, log, opened);
   const configuration = orStartError(() => readProcessing(config, started));
   const shared = { config, limits, site, log, opened, database, runtime, retention, identity };
-  const { trail, key } = await openTrail({ ...shared, site: started, configuration });
+  const trail = await openTrail({ ...shared, site: started, configuration });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
   const signIn = serviceSignIn({ ...identity, database, audit, limits: limits.http, log });
@@ -166,7 +167,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     store,
     engine,
     history,
-    key,
+    key: identity.auditKey,
     issueCode,
     rules,
     log,
@@ -233,7 +234,6 @@ interface TrailParts {
 
 async function openTrail(parts: TrailParts) {
   const { config, limits, site, log, opened, database, retention, identity, configuration } = parts;
-  const key = orStartError(() => auditKey(config.dataDir));
   const waits = {
     engineCallMs: limits.automation.engine_call_timeout_ms,
     routes: configuration?.routes.map(({ route }) => route) ?? [],
@@ -245,7 +245,7 @@ async function openTrail(parts: TrailParts) {
     limits: limits.audit,
     scope: identity.scope,
     retention,
-    key,
+    key: identity.auditKey,
     origin: limits.auditNames.origin ?? `setpoint/${site.id}`,
     ...(await witnessPolicy(limits.auditNames)),
     sharedForMs: config.databaseUrl === null ? null : longestRequestMs(waits),
@@ -253,7 +253,7 @@ async function openTrail(parts: TrailParts) {
   });
   // After everything that writes to it, before its database.
   opened.add(() => trail.close());
-  return { trail, key };
+  return trail;
 }
 
 interface SiteParts {
@@ -276,7 +276,7 @@ type Controlled = Awaited<ReturnType<typeof startSite>>;
 /** Control of the site, and recording. */
 async function startSite(parts: SiteParts) {
   const { config, limits, site, log, opened, database, runtime, retention, audit, trail, authenticator } = parts;
-  const { scope } = parts.identity;
+  const { scope, processName } = parts.identity;
   const { points, channels, parameters: inFile } = site.current();
   for (const warning of siteWarnings(site.current())) log.warn(warning);
   // Room for all that a changed site file may add.
@@ -306,6 +306,7 @@ async function startSite(parts: SiteParts) {
     parameters,
     readParameters: async () => (await readSiteNow(config)).parameters,
     log,
+    processName,
     recording: () => history.shared,
     // Bound when it is followed: alarms need what controls the site, and that needs the stream.
     alarmFeed: { follow: (channels, push) => alarms.feed.follow(channels, push) } satisfies Feed,
@@ -362,10 +363,19 @@ async function openedForOperator<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: Log, opened: Opened) {
+function openDatabases(
+  config: ServiceConfig,
+  limits: ServiceLimits,
+  { processName: name }: SiteIdentity,
+  log: Log,
+  opened: Opened,
+) {
   return openedForOperator(async () => {
     const place = siteDatabase(config, limits.storage);
-    if (typeof place !== 'string') await refuseUpgradeWhileUsed(place);
+    if (typeof place !== 'string') {
+      await refuseUpgradeWhileUsed(place);
+      await refuseOtherIdentity(place, name);
+    }
     const database = await openDatabaseApart(place, systemClock, log);
     opened.add(() => database.close());
     const runtime = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
@@ -410,10 +420,23 @@ interface SiteIdentity {
   readonly settings: IdentityConfig;
   readonly scope: AuditScope;
   readonly key: SigningKey;
+  readonly auditKey: AuditKey;
+  /** On a database server, as other processes of the site see it. */
+  readonly processName: string;
 }
 
 function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
   const settings = identityConfig(config.env);
   for (const warning of settings.warnings) log.warn(warning);
-  return { settings, scope: settings.scope ?? localScope(config.dataDir), key: signingKey(config.dataDir) };
+  const scope = settings.scope ?? localScope(config.dataDir);
+  const key = signingKey(config.dataDir);
+  const ownAuditKey = auditKey(config.dataDir);
+  const tokenKey = settings.jwt.kind === 'local' ? key.publicKey : null;
+  return {
+    settings,
+    scope,
+    key,
+    auditKey: ownAuditKey,
+    processName: processNameOf({ scope, tokenKey, auditKey: ownAuditKey.publicKey }),
+  };
 }

@@ -71,6 +71,7 @@ const start = (
   const limits = { automation: automationLimits, devices: { ...deviceLimits, command_max_age_ms: 100 } };
   role = engineRole({
     config: { configDir: folder, dataDir: folder, env: {}, logLevel: 'silent', roles: { engine: true } },
+    processName: 'setpoint',
     site: () => current,
     memory: createPointMemory(site.points, site.channels.length, { points: 4, channels: 2 }),
     limits,

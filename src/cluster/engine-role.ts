@@ -48,6 +48,8 @@ interface RoleSettings {
 
 export interface EngineRoleParts {
   readonly config: RoleSettings;
+  /** As other processes of the site see it on their database server. */
+  readonly processName: string;
   readonly site: ReadSite;
   readonly memory: PointMemory;
   readonly limits: { readonly automation: AutomationLimits; readonly devices: DeviceLimits };
@@ -202,7 +204,12 @@ class SharedRole implements EngineRole {
     this.#stream = stream;
     this.#log = parts.log.with({ area: 'lease' });
     setLease(this.#memory, 0);
-    this.#mailbox = openMailbox(place, { name: this.#name, clock: systemClock, log: this.#log });
+    this.#mailbox = openMailbox(place, {
+      name: this.#name,
+      processName: parts.processName,
+      clock: systemClock,
+      log: this.#log,
+    });
     this.#seat = createEngineSeat({
       mailbox: this.#mailbox,
       clock: systemClock,

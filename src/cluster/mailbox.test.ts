@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 const open = (name: string) => {
-  const mailbox = openMailbox(place, { name, clock: systemClock, log: silentLog });
+  const mailbox = openMailbox(place, { name, processName: 'setpoint', clock: systemClock, log: silentLog });
   const [mail, news]: [unknown[], string[]] = [[], []];
   mailbox.onMail(({ sender, message }) => void mail.push([sender, message]));
   mailbox.onNews((what) => void news.push(what));

@@ -46,9 +46,16 @@ const newsPrefix = 'news:';
 
 export function openMailbox(
   place: PostgresPlace,
-  parts: { readonly name: string; readonly clock: Clock; readonly log: Log; readonly limits?: MailboxLimits },
+  parts: {
+    readonly name: string;
+    /** The name of the connection on the server. */
+    readonly processName: string;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly limits?: MailboxLimits;
+  },
 ): Mailbox {
-  const { name, clock, log, limits = defaults } = parts;
+  const { name, processName, clock, log, limits = defaults } = parts;
   const channel = `${place.limits.postgres_schema}_mail`;
   const connectTo = (connections_max: number) =>
     connectPostgres(
@@ -86,6 +93,7 @@ export function openMailbox(
       const told = news.find((what) => payload === `${newsPrefix}${what}`);
       if (told !== undefined) for (const listener of newsListeners) listener(told);
     });
+    await connection.run(`SELECT set_config('application_name', $1, false)`, [processName]);
     // While a process of the site is connected, no newer version upgrades the tables.
     await connection.run(shareLock(place.limits.postgres_schema, 'process'));
     await connection.run(`LISTEN ${channel}`);

@@ -1,4 +1,5 @@
 /** On a real PostgreSQL: an upgrade waits until the processes of the site have stopped (docs/guides/several-machines.md). */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
@@ -7,7 +8,7 @@ import { openMailbox } from '../cluster/mailbox.ts';
 import { connectPostgres, lockKey, type PostgresPlace } from '../storage/postgres.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { siteSchema } from './schemas.ts';
-import { refuseUpgradeWhileUsed, serverFormats } from './server-formats.ts';
+import { processNameOf, refuseOtherIdentity, refuseUpgradeWhileUsed, serverFormats } from './server-formats.ts';
 import { openDatabase } from './site-database.ts';
 
 let place: PostgresPlace;
@@ -31,8 +32,8 @@ async function create(): Promise<void> {
 const older = () => runOn(place, `UPDATE data_format SET version = version - 1 WHERE name = 'site'`);
 
 /** A process of the site, as soon as it receives messages. */
-async function join(): Promise<() => Promise<void>> {
-  const mailbox = openMailbox(place, { name: 'a', clock: systemClock, log: silentLog });
+async function join(processName = 'setpoint'): Promise<() => Promise<void>> {
+  const mailbox = openMailbox(place, { name: 'a', processName, clock: systemClock, log: silentLog });
   const heard: string[] = [];
   mailbox.onNews((what) => void heard.push(what));
   closers.push(() => mailbox.close());
@@ -73,6 +74,37 @@ test('[platform §1.5] the leader of a version that holds nothing but its own lo
   await connection.run(`SELECT pg_try_advisory_lock(${lockKey(place.limits.postgres_schema, 'engine')})`);
   await expect(refuseUpgradeWhileUsed(place)).rejects.toThrow('processes of the site are connected');
   connection.release(true);
+});
+
+test('a process joins others of the same identity only: one of another would refuse their tokens and sign the audit with another key', async () => {
+  await create();
+  const [tokenKey, auditKey, other] = [1, 2, 3].map(() => generateKeyPairSync('ed25519').publicKey) as [
+    KeyObject,
+    KeyObject,
+    KeyObject,
+  ];
+  const scope = { tenantId: 'tenant-1', projectId: 'project-1' };
+  const shared: Parameters<typeof processNameOf>[0] = { scope, tokenKey, auditKey };
+  const joining = (changed: Partial<typeof shared>) =>
+    refuseOtherIdentity(place, processNameOf({ ...shared, ...changed })).then(() => 'possible', String);
+  expect(await joining({})).toBe('possible');
+  const leave = await join(processNameOf(shared));
+  expect(await joining({})).toBe('possible');
+  // Its tokens come from a provider.
+  expect(await joining({ tokenKey: null })).toBe('possible');
+  const refusal = (names: string): unknown => expect.stringContaining(`127.0.0.1 has another ${names}: all`);
+  expect(await joining({ tokenKey: other })).toEqual(refusal('signing-key.pem'));
+  expect(await joining({ auditKey: other })).toEqual(refusal('audit-key.pem'));
+  for (const changed of [{ tenantId: 'tenant-2' }, { projectId: 'project-2' }])
+    expect(await joining({ scope: { ...scope, ...changed } })).toEqual(
+      refusal('tenant and project (scope.json, or SVC_CLOUD_API_TENANT_ID and SVC_CLOUD_API_PROJECT_ID)'),
+    );
+  expect(await joining({ tokenKey: other, auditKey: other })).toEqual(refusal('signing-key.pem, audit-key.pem'));
+  await leave();
+  await expect.poll(() => joining({ auditKey: other })).toBe('possible');
+  // An earlier version has no name of its own.
+  await join();
+  expect(await joining({ auditKey: other })).toBe('possible');
 });
 
 test('a server that cannot be reached is one line', async () => {

@@ -1,6 +1,6 @@
 /** Two machines whose site files differ, as during an edit of one after the other (docs/guides/several-machines.md). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { editorFlow, type Json, waitFor } from './running-service.ts';
+import { editorFlow, type Json, startTestService, testFolders, virtualSite, waitFor } from './running-service.ts';
 import { type Cluster, type Machine, startCluster } from './several-machines.ts';
 
 const battery = (
@@ -131,3 +131,15 @@ test('the same after the machine with more points controls', async () => {
   await controlling.start();
   await expectSame();
 }, 60_000);
+
+test('a machine that was not given the keys of the others is not started, and the line names them', async () => {
+  const folders = testFolders(virtualSite);
+  try {
+    const start = startTestService(folders, { SVC_DATABASE_URL: cluster.postgres.url });
+    await expect(start).rejects.toThrow(
+      /the process of the site at 127\.0\.0\.1 has another tenant and project \(.+\), signing-key\.pem, audit-key\.pem: all/,
+    );
+  } finally {
+    folders.remove();
+  }
+});

@@ -1,6 +1,7 @@
 /** Processes that share one site over one PostgreSQL server, each with a Modbus device that records its commands. */
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { auditKey } from '../../src/audit/trail.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { localScope, signingKey } from '../../src/gateway/local-keys.ts';
 import { type Gate, startGate } from '../../src/testing/gate.ts';
@@ -72,8 +73,9 @@ export async function startCluster(names: readonly string[], options: ClusterOpt
     if (first === undefined) {
       signingKey(folders.data);
       localScope(folders.data);
+      auditKey(folders.data);
     } else
-      for (const file of ['signing-key.pem', 'scope.json'])
+      for (const file of ['signing-key.pem', 'scope.json', 'audit-key.pem'])
         cpSync(join(first.folders.data, file), join(folders.data, file));
     const { gate, url, close } = await startGate(Number(new URL(postgres.url).port), postgres.url);
     const machine: Machine = {
