@@ -66,3 +66,15 @@ test('broadcasts reach all listeners, including the sender; unknown ones reach n
   expect(all.flatMap(({ news }) => news).filter((what) => what.includes('version'))).toEqual([]);
   expect(all.flatMap(({ mail }) => mail)).toEqual([]);
 });
+
+test('a clock that is ten minutes ahead of the server is told', async () => {
+  const lines: unknown[] = [];
+  const warn = (message: string, fields?: object): void => void lines.push([message, fields]);
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 600_000 };
+  const mailbox = openMailbox(place, { name: 'a', processName: 'setpoint', clock, log: { ...silentLog, warn } });
+  closers.push(() => mailbox.close());
+  await expect.poll(() => lines).toHaveLength(1);
+  const [[message, { ahead_ms: aheadMs }]] = lines as [[string, { readonly ahead_ms: number }]];
+  expect(message).toContain('differs from the clock of the database server');
+  expect(Math.abs(aheadMs - 600_000)).toBeLessThan(5000);
+});

@@ -6,6 +6,7 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace, shareLock } from '../storage/postgres.ts';
+import { ClockWatch } from './clock-watch.ts';
 
 export interface Mail {
   readonly sender: string;
@@ -67,6 +68,7 @@ export function openMailbox(
   const listeners: ((mail: Mail) => void)[] = [];
   const newsListeners: ((what: News) => void)[] = [];
   const recipients = new Set([name]);
+  const clocks = new ClockWatch(clock, log);
   const closing = new AbortController();
   let ring: () => void = () => undefined;
 
@@ -101,6 +103,7 @@ export function openMailbox(
       const rung = new AbortController();
       ring = () => rung.abort();
       closing.signal.addEventListener('abort', ring, { once: true });
+      await clocks.look(connection);
       await fetch(connection);
       await sleep(clock, limits.pollMs, rung.signal).catch(() => undefined);
       closing.signal.removeEventListener('abort', ring);
