@@ -10,7 +10,7 @@ import { createRoot } from 'react-dom/client';
 import { later } from './parts/later.tsx';
 import { router } from './routes.tsx';
 import { queryClient } from './server/queries.ts';
-import { takeArrival } from './session/arrival.ts';
+import { openAgainForLinks, takeArrival } from './session/arrival.ts';
 import { currentSession, onSession, useSession } from './session/session.ts';
 import { askSession, exchangeCode, type SignInMethods } from './session/session-calls.ts';
 import type { SignInFailure } from './session/sign-in.tsx';
@@ -27,6 +27,7 @@ const SetPasswordPage = later(async () => (await import('./session/sign-in.tsx')
 const ExpiredDialog = later(async () => (await import('./session/sign-in.tsx')).ExpiredDialog);
 
 const arrival = takeArrival();
+openAgainForLinks();
 /** Whether the link was valid; null without one. */
 const exchanged =
   arrival.kind === 'code'

@@ -312,7 +312,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     expect(await page.evaluate(async () => (await fetch('/')).headers.get('content-security-policy'))).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[A-Za-z0-9_-]{43}';/,
     );
-    await page.goto('about:blank');
+    // Into the tab that asks for it, where only the fragment of the address changes.
     await page.goto(link);
     await page.getByRole('link', { name: 'Peak shaving' }).waitFor();
     expect(page.url()).not.toContain('code=');

@@ -44,7 +44,6 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await admin.page.getByText('no password yet').waitFor();
 
     const { page, context, complaints } = await visit(browser, service, { role: null });
-    await page.goto('about:blank');
     await page.goto(link);
     await page.getByLabel('New password').fill(password);
     await page.getByLabel('Repeat the password').fill(`${password}x`);

@@ -52,6 +52,9 @@ export function addAuditProofCommands(audit: Command, parts: DataDirParts): void
     .action((options: AcknowledgeOptions) => acknowledge(parts, options));
 }
 
+const noCheckpoint =
+  'no log has a checkpoint yet: the service signs the first one for the first proof that is asked for, when it stops, or `checkpoint_interval_ms` (10 minutes) after its first event';
+
 async function printKeys(parts: DataDirParts, options: { readonly json?: true }): Promise<void> {
   const pem = readIfThere(auditFiles(parts.settings().dataDir).key);
   if (pem === null) throw new CommandError('audit-key.pem not found: start the service once, or set SVC_DATA_DIR');
@@ -66,7 +69,7 @@ async function printKeys(parts: DataDirParts, options: { readonly json?: true })
     const keys = await Promise.all(
       trees.map(async ({ origin }) => formatVerifier((await noteSigner(origin, key)).verifier)),
     );
-    if (keys.length === 0) throw new CommandError('no log has a checkpoint yet: start the service once');
+    if (keys.length === 0) throw new CommandError(noCheckpoint);
     parts.terminal.out(options.json === true ? `${JSON.stringify({ keys })}\n` : `${keys.join('\n')}\n`);
   });
 }
