@@ -10,7 +10,11 @@ import { painted, type Terminal } from './terminal.ts';
 
 export type RemoteEnvironment = Readonly<Record<string, string | undefined>>;
 
-const defaultBaseUrl = 'http://127.0.0.1:8080';
+const exampleUrl = 'http://127.0.0.1:8080';
+const loopback = '127.0.0.1';
+const defaultPort = '8080';
+/** Addresses to listen on that no client can connect to. */
+const wildcards: readonly string[] = ['', '0.0.0.0', '::'];
 
 export interface Remote {
   readonly baseUrl: string;
@@ -18,7 +22,7 @@ export interface Remote {
 }
 
 export function remoteOf(env: RemoteEnvironment): Remote {
-  const baseUrl = baseUrlOf(env['SVC_BASE_URL']);
+  const baseUrl = baseUrlIn(env);
   const token = tokenOf(env['SVC_ACCESS_TOKEN']);
   const client: Client = createClient({ baseUrl, token: () => token });
   return {
@@ -39,12 +43,17 @@ export function remoteOf(env: RemoteEnvironment): Remote {
   };
 }
 
-function baseUrlOf(text: string | undefined): string {
-  if (text === undefined || text === '') return defaultBaseUrl;
-  const url = URL.canParse(text) ? new URL(text) : null;
+/** The address of the service, without a slash at its end: by default that of a service with the same environment. */
+export function baseUrlIn(env: RemoteEnvironment): string {
+  const { SVC_BASE_URL: given = '', SVC_HTTP_HOST: host = '', SVC_HTTP_PORT: port = '' } = env;
+  const reachable = wildcards.includes(host) ? loopback : host;
+  const own = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port === '' ? defaultPort : port}`;
+  const url = URL.parse(given === '' ? own : given);
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '')
     throw new CommandError(
-      `SVC_BASE_URL must be the address of the service, such as ${defaultBaseUrl}`,
+      given === ''
+        ? 'SVC_HTTP_HOST and SVC_HTTP_PORT give no address of a service; set SVC_BASE_URL'
+        : `SVC_BASE_URL must be the address of the service, such as ${exampleUrl}`,
       exitCodes.notConfirmed,
     );
   return url.href.replace(/\/+$/, '');

@@ -73,6 +73,15 @@ describe('[identity §7] links and accounts', () => {
     expect((await service.request('POST', '/session', { token: null, body: { code } })).status).toBe(401);
   });
 
+  test('a link with the address of a wrong SVC_BASE_URL is not made, and changes nothing', () => {
+    const wrong = { ...env, SVC_BASE_URL: 'setpoint.example.com' };
+    for (const args of [['users', 'add', 'dora', '--role', 'Viewer'], ['sign-in-link']]) {
+      const { status, stderr } = runCommand('setpoint', args, wrong);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('SVC_BASE_URL must be the address')]);
+    }
+    expect(runCommand('setpoint', ['users', 'list'], env).stdout).not.toContain('dora');
+  });
+
   test('[platform §7] the commands on accounts and tokens print their results as JSON', () => {
     const result = (...args: string[]): unknown => JSON.parse(runCommand('setpoint', [...args, '--json'], env).stdout);
     const at = expect.stringMatching(/^\d{4}-.+Z$/);

@@ -12,10 +12,9 @@ import { createSignInStore, type SignInStore } from '../../sign-in/store/sign-in
 import { accountView, passwordLink } from '../../sign-in/user-capabilities.ts';
 import { type JsonResult, jsonResultOption, printResult } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
+import { baseUrlIn } from '../remote.ts';
 import { printTable } from '../table.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
-
-const defaultBase = 'http://127.0.0.1:8080';
 
 export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
   const users = setpoint.command('users').description('local accounts, for a site without an identity provider');
@@ -27,8 +26,9 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .option(...jsonResultOption)
     .action((name: string, options: RoleOptions) => {
       const { role } = options;
+      const result = passwordResultOf(parts, name);
       return recorded(parts, options, ['identity.user.add', name], { name, role }, async (accounts) =>
-        passwordResult(parts, name, await accounts.add(name, role)),
+        result(await accounts.add(name, role)),
       );
     });
   users
@@ -41,11 +41,12 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .description('take password and sessions of an account away; prints the link that sets a new password')
     .argument('<name>', 'an account', accountName)
     .option(...jsonResultOption)
-    .action((name: string, options: JsonResult) =>
-      recorded(parts, options, ['identity.user.reset', name], { name }, async (accounts) =>
-        passwordResult(parts, name, await accounts.reset(name)),
-      ),
-    );
+    .action((name: string, options: JsonResult) => {
+      const result = passwordResultOf(parts, name);
+      return recorded(parts, options, ['identity.user.reset', name], { name }, async (accounts) =>
+        result(await accounts.reset(name)),
+      );
+    });
   users
     .command('change-role')
     .description('give an account another role; ends its sessions and revokes its tokens')
@@ -78,14 +79,15 @@ export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
     .command('sign-in-link')
     .description('print a link that signs in once, as an Admin; the one before it stops working')
     .option(...jsonResultOption)
-    .action((options: JsonResult) =>
-      recorded(parts, options, ['identity.link.issue', null], {}, async (_accounts, store) => {
+    .action((options: JsonResult) => {
+      const base = baseUrlIn(parts.settings().env);
+      return recorded(parts, options, ['identity.link.issue', null], {}, async (_accounts, store) => {
         const nowMs = parts.clock.wallMs();
-        const link = `${baseOf(parts)}/#code=${await issueCode(store, null, nowMs)}`;
+        const link = `${base}/#code=${await issueCode(store, null, nowMs)}`;
         const until = timeLabel(nowMs + signInCodeMs);
         return { data: { link, expires_at: until }, text: `${link}\nworks once, until ${until}\n` };
-      }),
-    );
+      });
+    });
 }
 
 interface RoleOptions extends JsonResult {
@@ -97,14 +99,14 @@ function accountName(text: string): string {
   return text;
 }
 
-function passwordResult(parts: DataDirParts, name: string, code: string): Result {
-  const until = timeLabel(parts.clock.wallMs() + passwordCodeMs);
-  const link = `${baseOf(parts)}${passwordLink(code)}`;
-  return { data: { name, link, expires_at: until }, text: `${link}\nsets the password once, until ${until}\n` };
-}
-
-function baseOf(parts: DataDirParts): string {
-  return parts.settings().env.SVC_BASE_URL ?? defaultBase;
+/** The result for the code that sets a password. Throws before anything is changed if no link can be made. */
+function passwordResultOf(parts: DataDirParts, name: string): (code: string) => Result {
+  const base = baseUrlIn(parts.settings().env);
+  return (code) => {
+    const until = timeLabel(parts.clock.wallMs() + passwordCodeMs);
+    const link = `${base}${passwordLink(code)}`;
+    return { data: { name, link, expires_at: until }, text: `${link}\nsets the password once, until ${until}\n` };
+  };
 }
 
 async function list(parts: DataDirParts, json: boolean): Promise<void> {
