@@ -68,7 +68,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     shared: config.databaseUrl !== null,
   });
   const secrets = { configDir: config.configDir, dataDir: config.dataDir, secret: (name: string) => config.env[name] };
-  const targets = notifyTargets(limits.notify, site());
+  const targets = notifyTargets(limits.notify, site(), config.env);
   const credentials = new Map(
     targets.flatMap((target) =>
       target.kind === 'mqtt' ? [[target.channel.id, mqttCredentials(target.channel, secrets)] as const] : [],

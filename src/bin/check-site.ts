@@ -35,7 +35,7 @@ export async function checkSite(configDir: string, env: Environment): Promise<Si
   if (limits !== undefined) await step(() => witnessPolicy(limits.auditNames));
   const site = await step(() => readSiteFile(configDir));
   if (site !== undefined) {
-    if (limits !== undefined) await step(() => notifyTargets(limits.notify, site));
+    if (limits !== undefined) await step(() => notifyTargets(limits.notify, site, env));
     await step(
       () => readMaterials(site, { configDir, dataDir: configDir, secret: (name) => env[name] }),
       (error) => error instanceof Error,

@@ -25,7 +25,14 @@ const entry = (sequence: number): AlarmEntry => ({
   by: null,
   reason: null,
 });
-const target: NotifyTarget = { kind: 'url', name: 'a', url: new URL('https://a.example/') };
+const urlTarget = (url: URL, name = url.href, bearerToken: string | null = null): NotifyTarget => ({
+  kind: 'url',
+  name,
+  shown: name,
+  url,
+  bearerToken,
+});
+const target = urlTarget(new URL('https://a.example/'), 'a');
 
 function bench(more: Partial<NotifierParts> = {}) {
   const clock = simulatedClock();
@@ -151,8 +158,7 @@ describe('[alarms §5] receivers', () => {
         server.close();
       },
     });
-    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    return { kind: 'url', name: url.href, url };
+    return urlTarget(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
   };
 
   test('a 2xx answer takes it; another status, a redirect and silence for `notify_timeout_ms` do not', async () => {
@@ -177,7 +183,7 @@ describe('[alarms §5] receivers', () => {
     const server = createSecureServer({ key, cert });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    const secure: NotifyTarget = { kind: 'url', name: url.href, url };
+    const secure = urlTarget(url);
     await expect(sendNotification(secure, notification, parts)).rejects.toThrow(
       /^no connection: self-signed certificate/,
     );
@@ -199,7 +205,7 @@ instances: []
       'site.yaml',
     );
     const publish = async (timeoutMs: number): Promise<void> => {
-      for (const each of notifyTargets({ mqtt: { channel: 'bus', topic: 'site/alarms' } }, { channels }))
+      for (const each of notifyTargets({ mqtt: { channel: 'bus', topic: 'site/alarms' } }, { channels }, {}))
         await sendNotification(each, notification, { ...parts, timeoutMs });
     };
     await publish(5000);
@@ -214,7 +220,7 @@ instances: []
   test('only https or a loopback address, without credentials; a channel that the site has', () => {
     const faults = (settings: Parameters<typeof notifyTargets>[0]): string => {
       try {
-        return notifyTargets(settings, { channels: [] })
+        return notifyTargets(settings, { channels: [] }, {})
           .map(({ name }) => name)
           .join(' ');
       } catch (error) {
@@ -228,6 +234,70 @@ instances: []
     expect(faults({ urls: ['https://user:secret@a.example/'] })).toContain('must not hold');
     expect(faults({ urls: ['file:///etc/passwd'] })).toContain('is not an http or https URL');
     expect(faults({ mqtt: { channel: 'bus', topic: 't' } })).toContain('no channel bus');
+  });
+
+  test('an address or a token from the environment; neither is in the log', async () => {
+    const headers: (string | undefined)[] = [];
+    const lines: unknown[] = [];
+    const listening = await listen((request, response) => {
+      headers.push(request.headers.authorization);
+      response.writeHead(headers.length < 3 ? 503 : 204).end();
+    });
+    if (listening.kind !== 'url') throw new Error('not a URL');
+    const { href, host } = listening.url;
+    const environment = { HOOK: `${href}services/T0/secret-in-the-path`, TOKEN: 'secret-token' };
+    const targets = notifyTargets(
+      { urls: [{ url_env: 'HOOK' }, { url: href, bearer_token_env: 'TOKEN' }, `${href}?key=secret-in-the-query`] },
+      { channels: [] },
+      environment,
+    );
+    expect(targets.map(({ name, shown }) => [name, shown])).toEqual([
+      ['env:HOOK', `notify.urls[0] (${host})`],
+      [href, `notify.urls[1] (${host})`],
+      [`${href}?key=secret-in-the-query`, `notify.urls[2] (${host})`],
+    ]);
+    const note = (...line: unknown[]): void => void lines.push(line);
+    const { state, notifier, pass } = bench({
+      targets,
+      send: (to, what) => sendNotification(to, what, parts),
+      log: { ...silentLog, warn: note, info: note, error: note },
+    });
+    for (const { name } of targets) state.taken.set(name, 0);
+    state.last = 1;
+    notifier.open();
+    await pass(1000);
+    await expect.poll(() => headers.toSorted()).toEqual(['Bearer secret-token', undefined, undefined]);
+    await expect.poll(() => lines).toHaveLength(2);
+    expect(JSON.stringify(lines)).toContain(host);
+    expect(JSON.stringify(lines)).not.toContain('secret');
+    notifier.stop();
+  });
+
+  test('a receiver with a secret that is not there, or with two addresses, or none, is refused', () => {
+    const decode = decoder(notifySchema);
+    const fault = (entry: NonNullable<Parameters<typeof notifyTargets>[0]['urls']>[number]): string => {
+      expect(decode({ urls: [entry] }).ok).toBe(true);
+      const environment = { EMPTY: '', LAN: 'http://a.example/', BAD: 'two words', HOOK: 'https://a.example/' };
+      try {
+        return String(notifyTargets({ urls: [entry] }, { channels: [] }, environment)[0]?.name);
+      } catch (error) {
+        return error instanceof Error ? error.message : '';
+      }
+    };
+    const refused = 'service.yaml: notify.urls[0]:';
+    expect(fault({ url_env: 'HOOK' })).toBe('env:HOOK');
+    expect(fault({ url_env: 'ABSENT' })).toBe(`${refused} the environment has no variable ABSENT`);
+    expect(fault({ url_env: 'EMPTY' })).toBe(`${refused} the environment has no variable EMPTY`);
+    expect(fault({ url_env: 'LAN' })).toBe(`${refused} must use https, or be a loopback address`);
+    expect(fault({ url_env: 'HOOK', bearer_token_env: 'ABSENT' })).toContain('no variable ABSENT');
+    expect(fault({ url_env: 'HOOK', bearer_token_env: 'BAD' })).toContain('BAD holds no token');
+    for (const entry of [{}, { bearer_token_env: 'BAD' }, { url: 'https://a.example/', url_env: 'HOOK' }])
+      expect(fault(entry)).toBe(`${refused} needs either url or url_env`);
+    expect(decode({ urls: [{ url_env: 'hook' }] })).toMatchObject({ ok: false });
+    expect(decode({ urls: [{ urlenv: 'HOOK' }] })).toMatchObject({
+      ok: false,
+      issues: [{ path: '/urls/0/urlenv', message: expect.stringContaining('did you mean url_env?') }],
+    });
   });
 
   test('`notifyUrlsMax`, at its edge', () => {

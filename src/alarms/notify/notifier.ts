@@ -91,7 +91,7 @@ class Receiver {
     const from = Math.max(taken ?? last, last - limits.notify_waiting_max);
     if (taken !== null && from > taken)
       log.error('a notification receiver was unavailable for too long: skipping alarm changes', {
-        receiver: this.#target.name,
+        receiver: this.#target.shown,
         changes: from - taken,
       });
     if (from !== taken) await store.take(this.#target.name, from);
@@ -114,14 +114,14 @@ class Receiver {
     try {
       await send(this.#target, notification);
       if (this.#failures > 0)
-        log.info('a notification receiver accepts notifications again', { receiver: this.#target.name });
+        log.info('a notification receiver accepts notifications again', { receiver: this.#target.shown });
       this.#failures = 0;
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (this.#failures === 0)
         log.warn('a notification receiver does not accept notifications; retrying', {
-          receiver: this.#target.name,
+          receiver: this.#target.shown,
           reason,
         });
       const pauseMs = Math.min(limits.notify_retry_ms * 2 ** this.#failures, limits.notify_retry_max_ms);

@@ -33,19 +33,24 @@ export async function sendNotification(
   parts: SendParts,
 ): Promise<void> {
   const text = JSON.stringify(notification);
-  if (target.kind === 'url') return post(target.url, text, parts);
+  if (target.kind === 'url') return post(target, text, parts);
   const { channel, topic } = target;
   const { clock, timeoutMs, credentials } = parts;
   return publishOnce({ channel, credentials: credentials.get(channel.id), topic, text, timeoutMs }, clock);
 }
 
-async function post(url: URL, text: string, { clock, timeoutMs }: SendParts): Promise<void> {
+async function post(
+  { url, bearerToken }: Extract<NotifyTarget, { kind: 'url' }>,
+  text: string,
+  { clock, timeoutMs }: SendParts,
+): Promise<void> {
+  const authorization = bearerToken === null ? undefined : { authorization: `Bearer ${bearerToken}` };
   const ended = await exchange(
     {
       url,
       boundary: isLoopbackHost(url.hostname) ? 'local' : 'remote',
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...authorization },
       body: Buffer.from(text),
       connectTimeoutMs: timeoutMs,
       requestTimeoutMs: timeoutMs,

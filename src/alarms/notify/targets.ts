@@ -6,13 +6,25 @@ import { outboundUrlFault } from '../../egress/outbound-url.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import type { Site } from '../../site/site.ts';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Maximum number of URLs. */
 export const notifyUrlsMax = 10;
 
+const urlText = Type.String({ minLength: 1, maxLength: 2048 });
+const variable = Type.String({
+  pattern: '^[A-Z_][A-Z0-9_]{0,127}$',
+  description: 'the name of an environment variable, in capitals',
+});
+/** A receiver with a secret: in its address, or as a bearer token. */
+const withSecret = strict({
+  url: Type.Optional(urlText),
+  url_env: Type.Optional(variable),
+  bearer_token_env: Type.Optional(variable),
+});
+
 export const notifySchema = strict({
-  urls: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), { maxItems: notifyUrlsMax, uniqueItems: true }),
-  ),
+  urls: Type.Optional(Type.Array(Type.Union([urlText, withSecret]), { maxItems: notifyUrlsMax, uniqueItems: true })),
   mqtt: Type.Optional(
     strict({
       channel: Type.String({ minLength: 1 }),
@@ -25,25 +37,63 @@ export const notifySchema = strict({
 });
 export type NotifySettings = Static<typeof notifySchema>;
 
-export type NotifyTarget =
-  | { readonly kind: 'url'; readonly name: string; readonly url: URL }
-  | { readonly kind: 'mqtt'; readonly name: string; readonly channel: MqttChannel; readonly topic: string };
+interface Named {
+  /** Under which the deliveries of this receiver are remembered. */
+  readonly name: string;
+  /** For the log, without a secret. */
+  readonly shown: string;
+}
 
-/** Throws a YamlError with one line per fault. */
-export function notifyTargets({ urls = [], mqtt }: NotifySettings, site: Pick<Site, 'channels'>): NotifyTarget[] {
+export type NotifyTarget = Named &
+  (
+    | { readonly kind: 'url'; readonly url: URL; readonly bearerToken: string | null }
+    | { readonly kind: 'mqtt'; readonly channel: MqttChannel; readonly topic: string }
+  );
+
+/** Secrets come from `environment`. Throws a YamlError with one line per fault. */
+export function notifyTargets(
+  { urls = [], mqtt }: NotifySettings,
+  site: Pick<Site, 'channels'>,
+  environment: Environment,
+): NotifyTarget[] {
   const faults: string[] = [];
-  const targets = urls.flatMap((text, position): NotifyTarget[] => {
-    const url = URL.parse(text);
-    const fault = outboundUrlFault(url);
-    if (fault !== null) faults.push(`service.yaml: notify.urls[${position}]: ${fault}`);
-    return url === null ? [] : [{ kind: 'url', name: url.href, url }];
+  const targets = urls.flatMap((entry, position): NotifyTarget[] => {
+    const place = `notify.urls[${position}]`;
+    const found = urlTarget(entry, place, environment);
+    if (typeof found !== 'string') return [found];
+    faults.push(`service.yaml: ${place}: ${found}`);
+    return [];
   });
   if (mqtt !== undefined) {
     const channel = site.channels.find(({ id }) => id === mqtt.channel);
     if (channel?.driver === 'mqtt')
-      targets.push({ kind: 'mqtt', name: `mqtt:${channel.id}:${mqtt.topic}`, channel, topic: mqtt.topic });
+      targets.push({ kind: 'mqtt', ...mqttName(channel, mqtt.topic), channel, topic: mqtt.topic });
     else faults.push(`service.yaml: notify.mqtt.channel: the site has no channel ${mqtt.channel} with the driver mqtt`);
   }
   if (faults.length > 0) throw new YamlError(faults);
   return targets;
+}
+
+function mqttName({ id }: MqttChannel, topic: string): Named {
+  const name = `mqtt:${id}:${topic}`;
+  return { name, shown: name };
+}
+
+type UrlEntry = NonNullable<NotifySettings['urls']>[number];
+
+/** The receiver, or what is wrong with it. */
+function urlTarget(entry: UrlEntry, place: string, environment: Environment): NotifyTarget | string {
+  const { url: text, url_env: textIn, bearer_token_env: tokenIn } = typeof entry === 'string' ? { url: entry } : entry;
+  if ((text === undefined) === (textIn === undefined)) return 'needs either url or url_env';
+  for (const name of [textIn, tokenIn])
+    if (name !== undefined && (environment[name] ?? '') === '') return `the environment has no variable ${name}`;
+  const url = URL.parse(text ?? environment[textIn ?? ''] ?? '');
+  const fault = outboundUrlFault(url);
+  if (url === null || fault !== null) return fault ?? '';
+  const bearerToken = tokenIn === undefined ? null : (environment[tokenIn] ?? '');
+  if (bearerToken !== null && !/^[\u0021-\u007e]+$/.test(bearerToken))
+    return `the variable ${tokenIn} holds no token: it contains spaces or control characters`;
+  // An address from the environment may change with its secret: the receiver remains the same.
+  const name = textIn === undefined ? url.href : `env:${textIn}`;
+  return { kind: 'url', name, shown: `${place} (${url.host})`, url, bearerToken };
 }
