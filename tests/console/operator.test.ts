@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByRole('link', { name: 'Site', exact: true }).click();
     const load = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'load', exact: true }) });
     await load.getByText('consumes').waitFor();
-    await page.getByText('All points are good.').waitFor();
+    await page.getByText('No rule or point needs attention.').waitFor();
     await page.getByTestId('rest').waitFor();
     isAway = true;
     const point = { instance: 2, point_type: 'measurement', point: 1 };
@@ -112,7 +112,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await load.getByText('too old').waitFor();
     expect(await load.getAttribute('data-direction')).toBe('unknown');
     expect(await page.getByTestId('rest').count()).toBe(0);
-    expect(await page.getByText('All points are good.').count()).toBe(0);
+    expect(await page.getByText('No rule or point needs attention.').count()).toBe(0);
     isAway = false;
     await load.getByText('consumes').waitFor();
     await page.getByTestId('rest').waitFor();

@@ -9,7 +9,7 @@ interface TagParts {
   readonly children: ReactNode;
   readonly title?: string | undefined;
   /** A sentence, or a text with a user-defined name: it wraps if there is no room for it. */
-  readonly long?: true;
+  readonly long?: boolean;
 }
 
 export function Tag({ tone, children, title, long }: TagParts) {

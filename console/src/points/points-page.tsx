@@ -119,7 +119,7 @@ function PointRow({ point, place }: { point: PointEntry; place: RowPlace }) {
       </td>
       <td>
         {owner !== null && (
-          <Tag tone={ownerTone(owner)} long>
+          <Tag tone={ownerTone(owner)} long={owner.kind !== 'none'}>
             {ownerText(owner)}
           </Tag>
         )}

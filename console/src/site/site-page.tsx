@@ -127,7 +127,7 @@ function Trouble({ points: given }: { points: readonly PointEntry[] }) {
         {words.trouble}
       </h2>
       {all !== undefined && areUsable && rules.length + points.length === 0 && (
-        <p className={classes['soft']}>{words.allGood}</p>
+        <p className={classes['soft']}>{words.noTrouble}</p>
       )}
       <ul className={classes['list']}>
         {shownRules.map(({ id, name, status }) => (

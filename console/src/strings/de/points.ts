@@ -156,7 +156,7 @@ export const siteWords: typeof englishSite = {
   actuators: 'Aktoren',
   noActuators: 'Diese Anlage hat keine Aktoren.',
   trouble: 'Braucht Aufmerksamkeit',
-  allGood: 'Alle Punkte sind gut.',
+  noTrouble: 'Keine Regel und kein Punkt braucht Aufmerksamkeit.',
   decisions: 'Letzte Entscheidungen',
   noDecisions: 'Noch keine Regel ist gelaufen.',
   decision: {

@@ -151,7 +151,7 @@ export const siteWords = {
   actuators: 'Actuators',
   noActuators: 'This site has no action points.',
   trouble: 'Needs attention',
-  allGood: 'All points are good.',
+  noTrouble: 'No rule or point needs attention.',
   decisions: 'Last decisions',
   noDecisions: 'No rule has run yet.',
   decision: {
