@@ -138,6 +138,16 @@ describe('a processor that is wrong', () => {
       reply.status === 200 ? {} : { status: 200, body: new TextEncoder().encode('{}') },
     );
     expect(lines.length).toBeGreaterThan(80);
+    expect(lines).toContain('another unit: accepted (200), expected 422 invalid_data UNIT_UNSUPPORTED');
+  });
+
+  test('one that refuses in words of its own is told what was expected', async () => {
+    const lines = await scoreOf((reply) =>
+      reply.status === 422 ? { body: new TextEncoder().encode('{"detail":"no"}') } : {},
+    );
+    expect(lines).toContain(
+      'another unit: 422 without the error envelope (unknown_member), expected 422 invalid_data UNIT_UNSUPPORTED',
+    );
   });
 
   test('a clock that is wrong is seen: passed deadlines are not, results are issued long ago', async () => {

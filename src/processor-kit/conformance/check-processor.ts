@@ -177,15 +177,20 @@ async function checkHostile(target: Target, task: TaskDeclaration): Promise<Scor
 
 /** Null if the answer is the defined error, in the contract's envelope, and reveals nothing else. */
 function refusalFault(got: Got, code: ProcessorErrorCode): string | null {
+  const wanted = processorRefusal(code);
+  const expected = `expected ${wanted.status} ${wanted.body.category} ${code}`;
   const message = messageOf(got);
-  if (!message.ok) return message.why;
+  if (!message.ok) return `${message.why}, ${expected}`;
   const status = got.ok ? got.answer.status : 0;
-  const expected = processorRefusal(code);
+  if (status === 200) return `accepted (200), ${expected}`;
   const error = errorShape(message.message);
-  if (!error.ok) return `${status}: not the error envelope: ${error.issue.path} ${error.issue.rule}`;
+  if (!error.ok) {
+    const { path, rule } = error.issue;
+    return `${status} without the error envelope (${`${path} ${rule}`.trim()}), ${expected}`;
+  }
   const { value } = error;
-  if (status !== expected.status || value.category !== expected.body.category || value.code !== code)
-    return `${status} ${value.category} ${value.code}, expected ${expected.status} ${expected.body.category} ${code}`;
+  if (status !== wanted.status || value.category !== wanted.body.category || value.code !== code)
+    return `${status} ${value.category} ${value.code}, ${expected}`;
   if (leaks.test(JSON.stringify([value.message, value.details])))
     return 'message or details tell a path, an address, a query or a stack';
   return null;
