@@ -73,15 +73,15 @@ describe('the lease of the engine', () => {
   const leading = (one: Contender) =>
     expect.poll(() => one.lease.state(), { timeout: 10_000, interval: 10 }).toBe('leading');
   /** A leader behind a gate to its database, and a standby without one. */
-  const pairWithGate = async () => {
+  const pairWithGate = async (limits = place.limits) => {
     const { gate, url, close } = await startGate(Number(new URL(place.url).port), place.url);
     closers.push(close);
-    const cutOff = contend({ ...place, url });
+    const cutOff = contend({ ...place, url, limits });
     await leading(cutOff);
     return { gate, cutOff };
   };
-  const standingBy = async () => {
-    const standby = contend();
+  const standingBy = async (at = place) => {
+    const standby = contend(at);
     await sleep(systemClock, 100);
     return standby;
   };
@@ -159,6 +159,18 @@ describe('the lease of the engine', () => {
     gate.reopen();
     await sleep(systemClock, 300);
     expect(cutOff.lease.state()).toBe('standby');
+  });
+
+  test('a leader with a longer lease than the next one is waited for as long as its own lease lasts', async () => {
+    const longMs = 1500;
+    const { gate, cutOff } = await pairWithGate({ ...place.limits, engine_lease_ms: longMs });
+    const standby = await standingBy();
+    gate.shut();
+    await leading(standby);
+    const [last] = cutOff.terms;
+    const [next] = standby.terms;
+    expect(next?.epoch).toBe(2);
+    expect((next?.fromMs ?? 0) - (last?.untilMs ?? 0)).toBeGreaterThanOrEqual(graceMs - 1);
   });
 
   test('a server that crashed may have forgotten renewals: whoever lost its connection counts the lease from when it is back', async () => {

@@ -139,16 +139,21 @@ class HeldLease implements EngineLease {
     return this.#seen.atMs;
   }
 
+  /** When the last seen lease ends. Its holder may have a longer one than this process, as while a setting is being changed. */
+  #leaseOverMs(row: Readonly<Record<string, unknown>> | undefined): number {
+    return this.#renewedBefore(row?.['mark']) + Math.max(this.#leaseMs, Number(row?.['lease_ms'] ?? 0));
+  }
+
   /**
    * After a restart of the database its locks are free. They are left to the holder of the lease until it ends, so that a restart
    * of the database does not end control.
    */
   async #leftToHolder(run: PostgresConnection['run']): Promise<number> {
     if (this.#returned === undefined) return 0;
-    const [row] = await run('SELECT renewed_at::text AS mark, released FROM engine_lease');
+    const [row] = await run('SELECT renewed_at::text AS mark, released, lease_ms FROM engine_lease');
     const mark = String(row?.['mark']);
     this.#returned.mark ??= mark;
-    const waitMs = this.#renewedBefore(mark) + this.#leaseMs - this.#clock.monotonicMs();
+    const waitMs = this.#leaseOverMs(row) - this.#clock.monotonicMs();
     if (waitMs > 0 && mark === this.#returned.mark && row?.['released'] !== true) return waitMs;
     this.#returned = undefined;
     return 0;
@@ -160,9 +165,9 @@ class HeldLease implements EngineLease {
     const leftMs = await this.#leftToHolder(run);
     if (leftMs > 0) return { waitMs: leftMs };
     const [row] = await run(
-      `SELECT pg_try_advisory_lock(${lockKey(this.#schema, 'engine')}) AS got, renewed_at::text AS mark, released FROM engine_lease`,
+      `SELECT pg_try_advisory_lock(${lockKey(this.#schema, 'engine')}) AS got, renewed_at::text AS mark, released, lease_ms FROM engine_lease`,
     );
-    const overMs = this.#renewedBefore(row?.['mark']) + this.#leaseMs;
+    const overMs = this.#leaseOverMs(row);
     if (row?.['got'] !== true) {
       const waitMs = overMs - this.#clock.monotonicMs();
       if (waitMs > 0) {
@@ -183,14 +188,16 @@ class HeldLease implements EngineLease {
     }
     // From here on nobody renews an older epoch.
     const [last] = await run(
-      `UPDATE engine_lease SET epoch = epoch + 1, holder = $1 RETURNING epoch, renewed_at::text AS mark, released`,
+      `UPDATE engine_lease SET epoch = epoch + 1, holder = $1 RETURNING epoch, renewed_at::text AS mark, released, lease_ms`,
       [this.#parts.holder],
     );
     const epoch = Number(last?.['epoch']);
-    const freeMs =
-      last?.['released'] === true ? 0 : this.#renewedBefore(last?.['mark']) + this.#leaseMs + this.#parts.graceMs;
+    const freeMs = last?.['released'] === true ? 0 : this.#leaseOverMs(last) + this.#parts.graceMs;
     const sentMs = this.#clock.monotonicMs();
-    await run(`UPDATE engine_lease SET renewed_at = clock_timestamp(), released = false WHERE epoch = $1`, [epoch]);
+    await run(
+      `UPDATE engine_lease SET renewed_at = clock_timestamp(), released = false, lease_ms = $2 WHERE epoch = $1`,
+      [epoch, this.#leaseMs],
+    );
     this.#trouble = '';
     return { epoch, freeMs, leaseEndMs: sentMs + this.#leaseMs };
   }

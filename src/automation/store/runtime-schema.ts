@@ -192,8 +192,13 @@ const pointAuthority = `
   CREATE INDEX point_owner_end ON point_owner (to_ms);
 `;
 
+/** How long the lease of the last holder lasts after a renewal: it may have another setting than the others. */
+const leaseLength = `
+  ALTER TABLE engine_lease ADD COLUMN lease_ms integer;
+`;
+
 export const runtimeSchema: DatabaseSchema = {
   name: 'runtime',
   file: fileSteps,
-  server: [runtimeTables, runtimePages, pointClaims, runBlocks, pointAuthority],
+  server: [runtimeTables, runtimePages, pointClaims, runBlocks, pointAuthority, leaseLength],
 };
