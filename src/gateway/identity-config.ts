@@ -56,6 +56,8 @@ export function identityConfig(env: Readonly<Record<string, string | undefined>>
   const provider = providerConfig(env);
   if (jwt.kind === 'local' && provider === null && role + subject !== '')
     warnings.push('SVC_JWT_ROLE_CLAIM and SVC_JWT_SUBJECT_CLAIM have no effect: all tokens are those of the service');
+  if (jwt.kind === 'local' && `${env.SVC_JWT_ISSUER ?? ''}${env.SVC_JWT_AUDIENCE ?? ''}` !== '')
+    warnings.push('SVC_JWT_ISSUER and SVC_JWT_AUDIENCE have no effect without SVC_JWT_JWKS_URL or SVC_JWT_SECRET');
   return { jwt, bearer, scope: scopeConfig(env), claims, provider, warnings };
 }
 
@@ -144,7 +146,19 @@ function bearerConfig(env: Readonly<Record<string, string | undefined>>, warning
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  if (token === '' || tenantId === '' || projectId === '' || subjectId === '' || permissions.length === 0) return null;
+  const missing = Object.entries({
+    SVC_CLOUD_API_BEARER_TOKEN: token,
+    SVC_CLOUD_API_TENANT_ID: tenantId,
+    SVC_CLOUD_API_PROJECT_ID: projectId,
+    SVC_CLOUD_API_SUBJECT_ID: subjectId,
+    SVC_CLOUD_API_PERMISSIONS: permissions.join(),
+  }).flatMap(([name, value]) => (value === '' ? [name] : []));
+  if (missing.length > 0) {
+    // Without a token, tenant and project alone are those of the site.
+    if (token !== '')
+      warnings.push(`every request with SVC_CLOUD_API_BEARER_TOKEN is denied without ${missing.join(' and ')}`);
+    return null;
+  }
   if (token.length < shortTokenLength)
     warnings.push(`SVC_CLOUD_API_BEARER_TOKEN has fewer than ${shortTokenLength} characters`);
   return { token, tenantId, projectId, subjectId, permissions };

@@ -381,6 +381,22 @@ describe('[identity §3] the configured bearer', () => {
     },
   );
 
+  test('one with a part missing is told at the start, because each of its requests is denied', () => {
+    const { SVC_CLOUD_API_SUBJECT_ID: _, ...without } = env;
+    expect(identityConfig({ ...without, SVC_CLOUD_API_PERMISSIONS: ' , ' }).warnings).toEqual([
+      'every request with SVC_CLOUD_API_BEARER_TOKEN is denied without SVC_CLOUD_API_SUBJECT_ID and SVC_CLOUD_API_PERMISSIONS',
+    ]);
+    expect(identityConfig(env).warnings).toEqual([]);
+    // Of the site, without such a token.
+    expect(identityConfig({ ...without, SVC_CLOUD_API_BEARER_TOKEN: '' }).warnings).toEqual([]);
+  });
+
+  test('an issuer without a provider or a secret is told at the start: all tokens are those of the service', () => {
+    const issuer = { SVC_JWT_ISSUER: 'https://id.example', SVC_JWT_AUDIENCE: 'setpoint' };
+    expect(identityConfig(issuer).warnings).toEqual([expect.stringContaining('have no effect without')]);
+    expect(identityConfig({ ...issuer, SVC_JWT_SECRET: secret }).warnings).toEqual([]);
+  });
+
   test('under 32 characters it is accepted with a warning that does not show it', async () => {
     const short = { ...env, SVC_CLOUD_API_BEARER_TOKEN: 'x'.repeat(31) };
     expect(identityConfig(short).warnings).toEqual([expect.stringContaining('SVC_CLOUD_API_BEARER_TOKEN')]);
