@@ -53,6 +53,15 @@ describe('service.yaml', () => {
       expect(() => readOrigins([wrong])).toThrow('must be an origin such as https://dashboard.example, without a path');
   });
 
+  test('`engine_renew_ms` is at most half of `engine_lease_ms`, of which either may be the default', () => {
+    expect(read('storage: { engine_renew_ms: 400 }').storage).toMatchObject({ engine_lease_ms: 800 });
+    expect(read('storage: { engine_lease_ms: 300 }').storage).toMatchObject({ engine_renew_ms: 150 });
+    const refusal = (renewMs: number, leaseMs: number): string =>
+      `service.yaml: storage.engine_renew_ms (${renewMs}) must be at most half of engine_lease_ms (${leaseMs})`;
+    expect(() => read('storage: { engine_renew_ms: 401 }')).toThrow(refusal(401, 800));
+    expect(() => read('storage: { engine_lease_ms: 299 }')).toThrow(refusal(150, 299));
+  });
+
   test('an unknown section is refused; a name that was probably meant is named, also one with its unit', () => {
     const unknown = (path: string, meant: string): string =>
       `service.yaml:1: ${path} is not a known field; did you mean ${meant}?`;

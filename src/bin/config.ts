@@ -154,6 +154,13 @@ export function readLimits(configDir: string): ServiceLimits {
   const text = readOptional(join(configDir, serviceFile));
   // An empty file is YAML's null: all defaults apply.
   const given = text === null || text.trim() === '' ? {} : readYaml(text, serviceFile, serviceSchema);
+  const storage = { ...storageLimits, ...given.storage };
+  const { engine_renew_ms: renewMs, engine_lease_ms: leaseMs } = storage;
+  // The lease would end between two renewals, or with the first one that is late.
+  if (2 * renewMs > leaseMs)
+    throw new StartError(
+      `${serviceFile}: storage.engine_renew_ms (${renewMs}) must be at most half of engine_lease_ms (${leaseMs})`,
+    );
   return {
     http: { ...gatewayLimits, ...given.http },
     automation: { ...automationLimits, ...given.automation },
@@ -163,7 +170,7 @@ export function readLimits(configDir: string): ServiceLimits {
     audit: { ...auditLimits, ...given.audit },
     auditNames: given.audit ?? {},
     history: { ...historyLimits, ...given.history },
-    storage: { ...storageLimits, ...given.storage },
+    storage,
     processing: { ...processingLimits, ...given.processing },
     alarms: { ...alarmLimits, ...given.alarms },
     notify: given.notify ?? {},
