@@ -77,8 +77,8 @@ export class Simulation {
   /** Points that the rule reads or watches, with the time of the current row. */
   readonly #used: readonly number[];
   readonly #reads;
-  /** The last run, if further ones would repeat it until a value changes. */
-  #steady: RuleRun | null = null;
+  /** The run of the last judgement, if there was one. */
+  #last: RuleRun | null = null;
   /** By point index: 1 for each of them. */
   readonly #usedMask;
   readonly #rowMs;
@@ -156,12 +156,14 @@ export class Simulation {
       const atMs = Math.min(this.#tickMs, this.#heldMs);
       if (atMs >= endMs || this.#evaluations > this.#parts.limits.evaluations_max) return;
       this.#judge(this.#tickMs <= this.#heldMs ? 'tick' : 'event', atMs);
-      if (this.#steady !== null) this.#repeat(this.#steady, endMs);
+      const last = this.#last;
+      // Values that change from tick to tick leave nothing to repeat.
+      if (last !== null && this.#tickMs < endMs && this.#isSteady(last)) this.#repeat(last, endMs);
     }
   }
 
   #judge(mode: 'tick' | 'event', atMs: number): void {
-    this.#steady = null;
+    this.#last = null;
     this.#observe(atMs);
     const due = this.#scheduler.due(this.#snapshot, mode, atMs);
     this.#heldMs = this.#scheduler.heldUntilMs() ?? never;
@@ -196,9 +198,10 @@ export class Simulation {
     this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs });
     this.#parts.onRun(atMs, run, plan);
     restore?.();
-    if (this.#isSteady(run)) this.#steady = run;
+    this.#last = run;
   }
 
+  /** Whether further runs would repeat this one, the last, until a value changes. */
   #isSteady({ outcome }: RuleRun): boolean {
     const { onRepeated, scheduled, compiled } = this.#parts;
     if (onRepeated === undefined || this.#onEvents || (outcome === 'acted' && scheduled.cooldown_ms > 0)) return false;
