@@ -67,7 +67,7 @@ test('broadcasts reach all listeners, including the sender; unknown ones reach n
   expect(all.flatMap(({ mail }) => mail)).toEqual([]);
 });
 
-test('a clock that is ten minutes ahead of the server is told', async () => {
+test('warns of a clock that is ten minutes ahead of the server', async () => {
   const lines: unknown[] = [];
   const warn = (message: string, fields?: object): void => void lines.push([message, fields]);
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 600_000 };

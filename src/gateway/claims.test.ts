@@ -56,7 +56,7 @@ describe('[identity §8] the subject of a claim', () => {
       expect(subjectIn({ sub }, ['sub'])).toBeNull();
   });
 
-  test('a claim that no token is asked for is told at the start', () => {
+  test('warns of claim settings that apply to no token', () => {
     const warningsWith = (env: Record<string, string>) => identityConfig(env).warnings;
     const provider = { SVC_OIDC_ISSUER: 'https://id.example', SVC_OIDC_CLIENT_ID: 'setpoint' };
     for (const claim of [{ SVC_JWT_SUBJECT_CLAIM: 'email' }, { SVC_JWT_ROLE_CLAIM: 'groups' }]) {

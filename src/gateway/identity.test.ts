@@ -381,7 +381,7 @@ describe('[identity §3] the configured bearer', () => {
     },
   );
 
-  test('one with a part missing is told at the start, because each of its requests is denied', () => {
+  test('warns of an incomplete one, whose requests are all denied', () => {
     const { SVC_CLOUD_API_SUBJECT_ID: _, ...without } = env;
     expect(identityConfig({ ...without, SVC_CLOUD_API_PERMISSIONS: ' , ' }).warnings).toEqual([
       'every request with SVC_CLOUD_API_BEARER_TOKEN is denied without SVC_CLOUD_API_SUBJECT_ID and SVC_CLOUD_API_PERMISSIONS',
@@ -391,7 +391,7 @@ describe('[identity §3] the configured bearer', () => {
     expect(identityConfig({ ...without, SVC_CLOUD_API_BEARER_TOKEN: '' }).warnings).toEqual([]);
   });
 
-  test('an issuer without a provider or a secret is told at the start: all tokens are those of the service', () => {
+  test('warns of an issuer without the keys of a provider or a secret: the service then accepts only its own tokens', () => {
     const issuer = { SVC_JWT_ISSUER: 'https://id.example', SVC_JWT_AUDIENCE: 'setpoint' };
     expect(identityConfig(issuer).warnings).toEqual([expect.stringContaining('have no effect without')]);
     expect(identityConfig({ ...issuer, SVC_JWT_SECRET: secret }).warnings).toEqual([]);

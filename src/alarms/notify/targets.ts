@@ -66,17 +66,15 @@ export function notifyTargets(
   });
   if (mqtt !== undefined) {
     const channel = site.channels.find(({ id }) => id === mqtt.channel);
-    if (channel?.driver === 'mqtt')
-      targets.push({ kind: 'mqtt', ...mqttName(channel, mqtt.topic), channel, topic: mqtt.topic });
-    else faults.push(`service.yaml: notify.mqtt.channel: the site has no channel ${mqtt.channel} with the driver mqtt`);
+    if (channel?.driver === 'mqtt') {
+      const { topic } = mqtt;
+      const name = `mqtt:${channel.id}:${topic}`;
+      targets.push({ kind: 'mqtt', name, shown: name, channel, topic });
+    } else
+      faults.push(`service.yaml: notify.mqtt.channel: the site has no channel ${mqtt.channel} with the driver mqtt`);
   }
   if (faults.length > 0) throw new YamlError(faults);
   return targets;
-}
-
-function mqttName({ id }: MqttChannel, topic: string): Named {
-  const name = `mqtt:${id}:${topic}`;
-  return { name, shown: name };
 }
 
 type UrlEntry = NonNullable<NotifySettings['urls']>[number];

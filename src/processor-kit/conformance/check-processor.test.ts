@@ -141,7 +141,7 @@ describe('a processor that is wrong', () => {
     expect(lines).toContain('another unit: accepted (200), expected 422 invalid_data UNIT_UNSUPPORTED');
   });
 
-  test('one that refuses in words of its own is told what was expected', async () => {
+  test('a refusal without the error envelope is reported with the expected one', async () => {
     const lines = await scoreOf((reply) =>
       reply.status === 422 ? { body: new TextEncoder().encode('{"detail":"no"}') } : {},
     );
