@@ -1,6 +1,6 @@
 /**
- * The only handler of uncaught errors: work runs under a name, and an error in any later callback of that work is
- * reported with the name instead of ending the thread. An uncaught error outside named work ends the thread as usual.
+ * How a thread ends, and what keeps it from ending. The only handler of uncaught errors: work runs under a name, and an error in any later
+ * callback of that work is reported with the name instead of ending the thread. An uncaught error outside named work ends the thread as usual.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
@@ -15,4 +15,9 @@ export function isolateWork<Name>(failed: (name: Name, error: unknown) => void):
     failed(store.name, error);
   });
   return (name, work) => named.run({ name }, work);
+}
+
+/** Runs `work`, which cannot wait for anything, as the last of this thread; not if the thread is terminated. */
+export function atThreadEnd(work: () => void): void {
+  process.once('exit', work);
 }

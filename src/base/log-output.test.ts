@@ -91,6 +91,24 @@ describe('standard output that somebody reads', () => {
     },
   );
 
+  /** Fills the pipe to its last byte; the rest of the long line, and the others, wait for a reader. */
+  const full = `log.info('long', { text: 'y'.repeat(200_000) }); for (let n = 0; n < 10; n++) log.info('line', { n });`;
+
+  test('at its end, a program waits for a reader that begins just then: nothing is cut, and what was dropped is counted', () => {
+    const lines = logged(`${full} process.prependListener('exit', () => writeFileSync(done, ''));`, untilDone);
+    expect(lines).toMatchObject([{ msg: 'long', text: 'y'.repeat(200_000) }, { lines: 10 }]);
+  });
+
+  test('`lastWordsMs`: a program whose lines nobody reads ends nevertheless', () => {
+    // The reader begins when the program has ended, however long that takes.
+    const program = join(folder, 'program.mjs');
+    writeFileSync(program, `import { createLog } from ${log}; const log = createLog('info'); ${full}`);
+    const shell = `("$1" "$2"; touch ended) | (while ! [ -e ended ]; do sleep 0.05; done; cat)`;
+    const args = ['-c', shell, 'sh', process.execPath, program];
+    const { status, stdout } = spawnSync('sh', args, { encoding: 'utf8', cwd: folder, timeout: 25_000 });
+    expect([status, stdout.startsWith('{')]).toEqual([0, true]);
+  });
+
   test.each(['socket', 'terminal'] as const)('a %s that nobody reads does not stop the program either', (output) => {
     // What stands between takes some lines before it stops reading too.
     const lines = logged(muchLogged, untilDone, output);

@@ -7,6 +7,7 @@ import { isatty } from 'node:tty';
 import { isMainThread } from 'node:worker_threads';
 import { destination } from 'pino';
 import { systemClock } from './clock.ts';
+import { atThreadEnd } from './isolation.ts';
 
 export interface LineOutput {
   /** A line with its end. */
@@ -66,7 +67,7 @@ class UnblockedOutput implements LineOutput {
 
   constructor(fd: number) {
     this.#fd = fd;
-    process.once('exit', () => this.#end());
+    atThreadEnd(() => this.#end());
   }
 
   write(line: string): void {
