@@ -1,6 +1,6 @@
 /** Receivers of changes of alarms [alarms §5]: `notify` of service.yaml. */
 import Type, { type Static } from 'typebox';
-import { strict } from '../../base/schema.ts';
+import { strict, variableName } from '../../base/schema.ts';
 import { YamlError } from '../../base/yaml.ts';
 import { outboundUrlFault } from '../../egress/outbound-url.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
@@ -12,15 +12,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const notifyUrlsMax = 10;
 
 const urlText = Type.String({ minLength: 1, maxLength: 2048 });
-const variable = Type.String({
-  pattern: '^[A-Z_][A-Z0-9_]{0,127}$',
-  description: 'the name of an environment variable, in capitals',
-});
 /** A receiver with a secret: in its address, or as a bearer token. */
 const withSecret = strict({
   url: Type.Optional(urlText),
-  url_env: Type.Optional(variable),
-  bearer_token_env: Type.Optional(variable),
+  url_env: Type.Optional(variableName),
+  bearer_token_env: Type.Optional(variableName),
 });
 
 export const notifySchema = strict({

@@ -1,13 +1,9 @@
 /** MQTT in site.yaml [points §3.2]. */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
-import { strict } from '../../base/schema.ts';
+import { strict, variableName } from '../../base/schema.ts';
 import { identifier, type Protocol } from './protocol.ts';
 
-const variableName = Type.String({
-  pattern: '^[A-Z_][A-Z0-9_]{0,127}$',
-  description: 'the name of an environment variable, in capitals',
-});
 /** A topic to publish or subscribe to, without wildcards: those have no single value. */
 const mqttTopic = Type.String({
   minLength: 1,
