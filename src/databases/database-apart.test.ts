@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -159,13 +160,17 @@ test('a batch that has not started when its caller is refused never runs', async
   const query = new Kysely<Record<string, never>>({ dialect: thread.dialect });
   const slow = sql`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3000000) SELECT max(n) FROM c`;
   const late = expect(slow.execute(query)).rejects.toThrow('did not answer in time');
+  // A query goes to the thread some turns after its call, a batch at once.
+  await nextTurn();
   // Its statement waits behind the slow one.
   await expect(thread.batch([{ sql: 'INSERT INTO scratch VALUES (1)', parameters: [] }])).rejects.toThrow(
     'did not answer in time',
   );
   await late;
-  await thread.close();
+  // Answered after the batch had its turn.
+  await expect.poll(() => sql`SELECT 1`.execute(query).then(({ rows }) => rows.length)).toBe(1);
   expect(other.prepare('SELECT n FROM scratch').all()).toEqual([]);
+  await thread.close();
   other.close();
   await query.destroy();
   rmSync(folder, { recursive: true, force: true });
