@@ -26,18 +26,20 @@ export interface NormalEquations {
   readonly parts: readonly (readonly SlotEquations[])[];
 }
 
+/** `weight`: of the rows in this fit, if not that of the plan. */
 export function normalEquationsOf(
   columns: Columns,
   hours: Float64Array,
   plan: TrainingPlan,
   slotCount: number,
+  weight = plan.weight,
 ): NormalEquations {
-  const standard = standardOf(columns, plan.rows, plan.weight);
+  const standard = standardOf(columns, plan.rows, weight);
   const units = standardised(columns, standard);
   const slots = slotsOf(hours, slotCount);
   const rows = Array.from({ length: plan.foldCount * slotCount }, (): number[] => []);
   for (const row of plan.rows) rows[(plan.fold[row] as number) * slotCount + (slots[row] as number)]?.push(row);
-  const sums = rows.map((own) => gathered(units, plan, own));
+  const sums = rows.map((own) => gathered(units, plan.target, weight, own));
   const parts = Array.from({ length: plan.foldCount }, (_, fold) =>
     sums.slice(fold * slotCount, (fold + 1) * slotCount),
   );
@@ -137,13 +139,13 @@ export function addEquations(into: SlotEquations, from: SlotEquations, share: nu
 /** Rows that are added in one pass over the matrix, which reads and writes it a fourth as often. */
 const rowsAtOnce = 4;
 
-function gathered(units: Columns, plan: TrainingPlan, rows: readonly number[]): SlotEquations {
+function gathered(units: Columns, target: Float64Array, weight: Float64Array, rows: readonly number[]): SlotEquations {
   const sum = emptyEquations(units.length + 1);
   const some = new Float64Array(rowsAtOnce * (units.length + 1));
   for (let from = 0; from < rows.length; from += rowsAtOnce) {
     const own = rows.slice(from, from + rowsAtOnce);
     fillSome(some, units, own);
-    addRows(sum, some, plan, own);
+    addRows(sum, some, target, weight, own);
   }
   return sum;
 }
@@ -163,7 +165,8 @@ function fillSome(some: Float64Array, units: Columns, rows: readonly number[]): 
 function addRows(
   sum: SlotEquations,
   some: Float64Array,
-  { weight, target }: TrainingPlan,
+  target: Float64Array,
+  weight: Float64Array,
   rows: readonly number[],
 ): void {
   const { matrix, vector } = sum;

@@ -13,7 +13,8 @@ import type { Ground } from './ground.ts';
 import type { Columns, TrainingPlan } from './learning.ts';
 import { darkCells, lightOf } from './night.ts';
 import { equationsAt, type NormalEquations, normalEquationsOf } from './normal-equations.ts';
-import { fitRidge } from './ridge.ts';
+import { fitRidge, type RidgeShape } from './ridge.ts';
+import { robustWeights } from './robust-weights.ts';
 import { combine, stackWeights } from './stack.ts';
 
 /** The rows of a forecast, in the form that its candidates use. */
@@ -97,6 +98,29 @@ function meanGoal({ rows, target }: TrainingPlan): number {
   return sum / rows.length;
 }
 
+const ridgeShape: RidgeShape = { slots: slotCount, reach: 2, penalties };
+
+/** Ridges of few columns and of all, with weights from the errors of a first fit. */
+function linearCandidates(linear: Design, plan: TrainingPlan): Candidate[] {
+  const { columns, hours } = linear;
+  const kept = plainColumns(linear);
+  const plainOf = (all: Columns): Columns => kept.map((place) => all[place] as Float64Array);
+  const first = fitRidge(normalEquationsOf(plainOf(columns), hours, plan, slotCount), ridgeShape);
+  const weight = robustWeights(plan, first.outOfFold, hours);
+  const equations = normalEquationsOf(columns, hours, plan, slotCount, weight);
+  const plain = equationsAt(equations, kept);
+  const ridge = (name: string, slots: number, from: NormalEquations, columnsOf = (all: Columns) => all): Candidate => {
+    const model = fitRidge(from, { ...ridgeShape, slots });
+    const predict = ({ linear: later }: Later) => model.predict(columnsOf(later.columns), later.hours);
+    return { name: `${name}-${slots}`, outOfFold: model.outOfFold, predict };
+  };
+  return [
+    ridge('ridge', slotCount, equations),
+    ridge('plain-ridge', 1, plain, plainOf),
+    ridge('plain-ridge', slotCount, plain, plainOf),
+  ];
+}
+
 export function fitRegression(ground: Ground): RegressionFit {
   const { count } = ground.sample;
   const far = ground.lagDays > lagDaysMax;
@@ -104,25 +128,7 @@ export function fitRegression(ground: Ground): RegressionFit {
   const { plan, block } = planOf(ground, darkCells(ground, light));
   const linear = linearDesign(ground, 0, count);
   const trees = treeDesign(ground, light, 0, count);
-  const kept = plainColumns(linear);
-  const plainOf = (columns: Columns): Columns => kept.map((place) => columns[place] as Float64Array);
-  const ridge = (
-    name: string,
-    slots: number,
-    from: NormalEquations,
-    columnsOf = (columns: Columns) => columns,
-  ): Candidate => {
-    const model = fitRidge(from, { slots, reach: 2, penalties });
-    const predict = ({ linear: later }: Later) => model.predict(columnsOf(later.columns), later.hours);
-    return { name: `${name}-${slots}`, outOfFold: model.outOfFold, predict };
-  };
-  const equations = normalEquationsOf(linear.columns, linear.hours, plan, slotCount);
-  const plain = equationsAt(equations, kept);
-  const candidates = [
-    ridge('ridge', slotCount, equations),
-    ridge('plain-ridge', 1, plain, plainOf),
-    ridge('plain-ridge', slotCount, plain, plainOf),
-  ];
+  const candidates = linearCandidates(linear, plan);
   const middle = meanGoal(plan);
   const binned = binColumns(trees.columns, plan.rows, count);
   const rowShare = Math.min(boosting.rowShare, bagRowsMax / plan.rows.length);
