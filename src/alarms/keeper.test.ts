@@ -192,12 +192,13 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
         probes({ freeBytes: alarmLimits.disk_low_bytes }),
       ],
       ['configuration-invalid', probes({ configurationValid: false }), probes({ configurationValid: true })],
+      ['notification-failing', { failingReceivers: [refusing] }, { failingReceivers: [] }],
       ['override-active', { grants: [override] }, { grants: [] }],
     ];
     for (const [id, cause, end] of causes) {
       await look(cause);
-      // This is the delay of `channel-offline`; the other alarms have none.
-      await look({}, alarmLimits.channel_offline_ms);
+      // The longest of the delays.
+      await look({}, alarmLimits.notify_failing_ms);
       expect(state(id), id).toBe('active-unacknowledged');
       await look(end);
       expect(state(id), id).toBe('cleared-unacknowledged');
@@ -210,6 +211,17 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('channel-offline:line')).toBe('normal');
     await look({}, 1);
     expect(state('channel-offline:line')).toBe('active-unacknowledged');
+  });
+
+  test('the delay of `notify_failing_ms`, at its edge; the message names receiver and reason', async () => {
+    await look({ failingReceivers: [refusing] });
+    await look({}, alarmLimits.notify_failing_ms - 1);
+    expect(state('notification-failing')).toBe('normal');
+    await look({}, 1);
+    expect(state('notification-failing')).toBe('active-unacknowledged');
+    expect(keeper.list().find(({ id }) => id === 'notification-failing')?.message).toBe(
+      'notify.urls[0] (a.example): status 403. What it missed is sent once it accepts notifications again.',
+    );
   });
 
   test('a part that cannot be asked changes nothing', async () => {
@@ -427,6 +439,8 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
 function probes(change: Partial<SiteNow['probes']>): Partial<SiteNow> {
   return { probes: { ...unseen.probes, ...change } };
 }
+
+const refusing = { receiver: 'notify.urls[0] (a.example)', reason: 'status 403' };
 
 const override = {
   kind: 'override',

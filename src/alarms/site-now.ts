@@ -4,6 +4,13 @@ import type { ChannelState } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 
+/** A receiver of notifications that did not accept the last one it was sent. */
+export interface FailingReceiver {
+  /** As logs name it. */
+  readonly receiver: string;
+  readonly reason: string;
+}
+
 export interface SiteNow {
   /** Monotonic milliseconds. */
   readonly nowMs: number;
@@ -16,6 +23,8 @@ export interface SiteNow {
   readonly engineRestartedMs: number | null;
   /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;
+  /** Null until each receiver has been sent what waits for it. */
+  readonly failingReceivers: readonly FailingReceiver[] | null;
   readonly probes: Probes;
 }
 
@@ -28,6 +37,7 @@ export const unseen: SiteNow = {
   grants: null,
   engineRestartedMs: null,
   auditBroken: null,
+  failingReceivers: null,
   probes: { auditWritable: null, storageSlow: null, freeBytes: null, configurationValid: null },
 };
 

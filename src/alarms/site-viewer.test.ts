@@ -19,6 +19,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     engine: { ask: ask as SiteViewerParts['engine']['ask'], restarts: () => site.restarts },
     rules: { names: async () => new Map([[3, 'shave']]) },
     auditBroken: () => null,
+    failingReceivers: () => [],
     auditWritable: async () => site.writable,
     async commit() {
       site.commits++;

@@ -6,7 +6,7 @@ import { type Clock, withTimeout } from '../base/clock.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { AlarmLimits } from './limits.ts';
-import type { Probes, SiteNow } from './site-now.ts';
+import type { FailingReceiver, Probes, SiteNow } from './site-now.ts';
 
 export interface SiteViewerParts {
   readonly clock: Clock;
@@ -16,6 +16,7 @@ export interface SiteViewerParts {
   readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
+  readonly failingReceivers: () => readonly FailingReceiver[] | null;
   /** Whether the audit log can store an event. */
   readonly auditWritable: () => Promise<boolean>;
   /** An empty commit. */
@@ -42,7 +43,7 @@ export class SiteViewer {
   }
 
   async view(): Promise<SiteNow> {
-    const { clock, sample, channels, auditBroken } = this.#parts;
+    const { clock, sample, channels, auditBroken, failingReceivers } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#probeWhenDue(nowMs);
     this.#countRestarts(nowMs);
@@ -59,6 +60,7 @@ export class SiteViewer {
       grants,
       engineRestartedMs: this.#restartedMs,
       auditBroken: auditBroken(),
+      failingReceivers: failingReceivers(),
       probes: this.#probes,
     };
   }

@@ -4,8 +4,6 @@ import { createAlarmFeed } from '../alarms/alarm-feed.ts';
 import { alarmCapabilities } from '../alarms/capabilities.ts';
 import { AlarmKeeper } from '../alarms/keeper.ts';
 import { Notifier } from '../alarms/notify/notifier.ts';
-import { sendNotification } from '../alarms/notify/send.ts';
-import { notifyTargets } from '../alarms/notify/targets.ts';
 import { SiteViewer } from '../alarms/site-viewer.ts';
 import { alarmSources } from '../alarms/source/index.ts';
 import { createAlarmStore } from '../alarms/store/alarm-store.ts';
@@ -13,13 +11,13 @@ import type { RuleStore } from '../automation/store/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
-import { mqttCredentials } from '../devices/materials.ts';
 import type { TableSample } from '../points/sample.ts';
 import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionTime } from '../storage/retention-clock.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { ConfigurationWatch } from './configuration-watch.ts';
+import { receiversOf } from './receivers.ts';
 
 export interface AlarmSetup {
   readonly config: ServiceConfig;
@@ -52,6 +50,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     engine: role.engine,
     rules,
     auditBroken,
+    failingReceivers: () => notifier.failing(),
     auditWritable,
     commit: () => database.commitNothing(),
     freeBytes: async () => {
@@ -67,23 +66,10 @@ export function serviceAlarms(setup: AlarmSetup) {
     view: () => viewer.view(),
     shared: config.databaseUrl !== null,
   });
-  const secrets = { configDir: config.configDir, dataDir: config.dataDir, secret: (name: string) => config.env[name] };
-  const targets = notifyTargets(limits.notify, site(), config.env);
-  const credentials = new Map(
-    targets.flatMap((target) =>
-      target.kind === 'mqtt' ? [[target.channel.id, mqttCredentials(target.channel, secrets)] as const] : [],
-    ),
-  );
   const notifier = new Notifier({
     ...common,
-    targets,
+    ...receiversOf(config, limits, site()),
     alarm: (id) => keeper.list().find((alarm) => alarm.id === id),
-    send: (target, notification) =>
-      sendNotification(target, notification, {
-        clock: systemClock,
-        timeoutMs: limits.alarms.notify_timeout_ms,
-        credentials,
-      }),
     site: site().id,
   });
   return {

@@ -9,6 +9,7 @@ import { checkSite } from './check-site.ts';
 import { readConfig, readLimits, readSiteFile, type ServiceConfig } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';
+import { testReceivers } from './receivers.ts';
 import { isForOperator, StartError } from './start-error.ts';
 
 export function ownCommands(parts: Pick<OwnCommandParts, 'terminal' | 'clock' | 'version'>): OwnCommands {
@@ -32,6 +33,7 @@ export function ownCommands(parts: Pick<OwnCommandParts, 'terminal' | 'clock' | 
         },
         namedDatabase: () => namedDatabase(readConfig(process.env)),
         checkSite: (configDir) => checkSite(configDir, process.env),
+        testReceivers: () => testReceivers(readConfig(process.env)),
         lockDataDir: lockDataFolder,
         rulesMax: (configDir) => readLimits(configDir).automation.max_rules,
       }),

@@ -20,6 +20,7 @@ export const builtInAlarms = [
   'storage-slow',
   'disk-low',
   'configuration-invalid',
+  'notification-failing',
   'override-active',
 ] as const;
 

@@ -68,6 +68,7 @@ export function commandsWithoutService(terminal: Terminal): OwnCommands {
     settings: unused,
     site: unused,
     checkSite: unused,
+    testReceivers: unused,
     siteDatabase: unused,
     namedDatabase: unused,
     lockDataDir: unused,

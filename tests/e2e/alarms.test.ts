@@ -1,14 +1,17 @@
 /** Alarms of a running service [alarms §1]: raised, acknowledged, shelved, forwarded, and kept across a kill. */
 
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acknowledgedMax, shelveSecondsMax } from '../../src/api/alarms.ts';
 import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
 import {
   editorFlow,
+  programFile,
   runCommand,
   serviceEnvironment,
   startTestService,
@@ -76,7 +79,7 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500 }
 notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 `,
     );
@@ -194,6 +197,36 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     service = await startTestService(folders);
     await inState('engine-restarted', 'active-unacknowledged');
     expect((await alarm('override-active'))?.count).toBe(1);
+  });
+
+  test('[alarms §5] each receiver is sent a test by hand, which says who accepted it', async () => {
+    const send = (...more: string[]) =>
+      promisify(execFile)(process.execPath, [programFile('setpoint'), 'site', 'test-receivers', ...more], {
+        env: serviceEnvironment(folders),
+      });
+    expect((await send()).stdout).toMatch(/^notify\.urls\[0\] \(127\.0\.0\.1:\d+\): accepted\n$/);
+    const sent = { alarm: 'notification-test', state: 'normal', site: 'tank-farm' };
+    expect(taken).toContainEqual(expect.objectContaining(sent));
+    refusals = Number.POSITIVE_INFINITY;
+    await expect(send('--json')).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('"problem":"status 503"'),
+      stderr: '{"error":{"code":"command-failed","message":"1 receiver did not accept the test"}}\n',
+    });
+  });
+
+  test('[alarms §2.2] a receiver that accepts nothing raises an alarm until it does, and then gets that one too', async () => {
+    refusals = Number.POSITIVE_INFINITY;
+    await device.stop();
+    expect(await inState('notification-failing', 'active-unacknowledged')).toMatchObject({
+      message: expect.stringMatching(/^notify\.urls\[0\] \(127\.0\.0\.1:\d+\): status 503\. What it missed/),
+    });
+    refusals = 0;
+    await inState('notification-failing', 'cleared-unacknowledged');
+    await device.start();
+    const states = () => taken.filter(({ alarm: id }) => id === 'notification-failing').map(({ state }) => state);
+    await waitFor(async () => states().length === 2 || undefined, 20_000);
+    expect(states()).toEqual(['active-unacknowledged', 'cleared-unacknowledged']);
   });
 
   test('[alarms §2.2] an edit with which the service would not start again raises an alarm until it is corrected', async () => {

@@ -119,6 +119,25 @@ describe('[alarms §5] notification', () => {
     }
   });
 
+  test('which receivers accept nothing, and why: unknown until what waits was sent, and without control', async () => {
+    const { state, notifier, pass } = bench();
+    state.taken.set('a', 0);
+    state.last = 2;
+    state.refuses = true;
+    expect(notifier.failing()).toBeNull();
+    notifier.open();
+    await pass(1000);
+    expect(notifier.failing()).toEqual([{ receiver: 'a', reason: 'status 503' }]);
+    state.refuses = false;
+    await pass(alarmLimits.notify_retry_max_ms);
+    expect(notifier.failing()).toEqual([]);
+    state.controls = false;
+    await pass(1000);
+    expect(notifier.failing()).toBeNull();
+    notifier.stop();
+    expect(bench({ targets: [] }).notifier.failing()).toEqual([]);
+  });
+
   test('a process that does not control sends nothing', async () => {
     const { state, sent, notifier, pass } = bench();
     state.taken.set('a', 0);

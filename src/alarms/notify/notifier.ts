@@ -8,6 +8,7 @@ import { type Repeated, repeatedly } from '../../base/repeatedly.ts';
 import { timeLabel } from '../../base/timestamp.ts';
 import type { AlarmState } from '../alarm-state.ts';
 import type { AlarmLimits } from '../limits.ts';
+import type { FailingReceiver } from '../site-now.ts';
 import type { AlarmEntry, AlarmStore } from '../store/alarm-store.ts';
 import type { Notification } from './send.ts';
 import type { NotifyTarget } from './targets.ts';
@@ -51,6 +52,13 @@ export class Notifier {
     for (const loop of this.#loops) loop.now();
   }
 
+  /** Null until each receiver has been sent what waits for it, by a process that controls. */
+  failing(): readonly FailingReceiver[] | null {
+    const outcomes = this.#receivers.map((receiver) => receiver.outcome());
+    const isKnown = outcomes.every((outcome) => outcome !== null);
+    return isKnown ? outcomes.filter((outcome) => outcome !== 'accepted') : null;
+  }
+
   stop(): void {
     for (const loop of this.#loops) loop.cancel();
   }
@@ -61,15 +69,23 @@ class Receiver {
   readonly #parts: NotifierParts;
   #failures = 0;
   #notBeforeMs = 0;
+  /** Of the last delivery: the reason of its failure, or accepted if nothing waits; null before. */
+  #outcome: FailingReceiver | 'accepted' | null = null;
 
   constructor(target: NotifyTarget, parts: NotifierParts) {
     this.#target = target;
     this.#parts = parts;
   }
 
+  outcome(): FailingReceiver | 'accepted' | null {
+    return this.#outcome;
+  }
+
   /** Sends pending changes in order until a delivery fails. */
   async deliver(): Promise<void> {
     const { store, controls, clock } = this.#parts;
+    // Another process sends: what it finds is not known here.
+    if (!controls()) this.#outcome = null;
     if (!controls() || clock.monotonicMs() < this.#notBeforeMs) return;
     let taken = await this.#position();
     for (;;) {
@@ -79,7 +95,10 @@ class Receiver {
         taken = entry.sequence;
         await store.take(this.#target.name, taken);
       }
-      if (waiting.length < readAtOnce) return;
+      if (waiting.length < readAtOnce) {
+        this.#outcome = 'accepted';
+        return;
+      }
     }
   }
 
@@ -126,6 +145,7 @@ class Receiver {
         });
       const pauseMs = Math.min(limits.notify_retry_ms * 2 ** this.#failures, limits.notify_retry_max_ms);
       this.#failures++;
+      this.#outcome = { receiver: this.#target.shown, reason };
       this.#notBeforeMs = clock.monotonicMs() + pauseMs;
       return false;
     }

@@ -4,6 +4,7 @@ import { auditAlarms } from './audit.ts';
 import { channelAlarms } from './channels.ts';
 import { configurationAlarms } from './configuration.ts';
 import { engineAlarms } from './engine.ts';
+import { notificationAlarms } from './notifications.ts';
 import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
 import { sitePointAlarms } from './site-points.ts';
@@ -20,6 +21,7 @@ export function alarmSources({
     sitePointAlarms(alarms, points),
     storageAlarms,
     configurationAlarms,
+    notificationAlarms,
     auditAlarms,
     engineAlarms,
     ruleAlarms,

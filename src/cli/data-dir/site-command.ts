@@ -31,6 +31,13 @@ export interface SiteFileParts extends DataDirParts {
     readonly warnings: readonly string[];
     readonly summary: string;
   }>;
+  /** Sends a test to each receiver of alarms; why one did not accept it, or null. */
+  readonly testReceivers: () => Promise<readonly ReceiverTest[]>;
+}
+
+interface ReceiverTest {
+  readonly receiver: string;
+  readonly problem: string | null;
 }
 
 interface Confirmed extends JsonResult {
@@ -80,6 +87,11 @@ export function addSiteCommands(site: Command, parts: SiteFileParts): void {
     .argument('[dir]', 'the config dir; SVC_CONFIG_DIR by default')
     .option('--json', 'print errors and warnings as JSON')
     .action((dir: string | undefined, options: JsonResult) => check(parts, dir ?? parts.settings().configDir, options));
+  site
+    .command('test-receivers')
+    .description('send a test notification to each receiver of alarms in service.yaml')
+    .option(...jsonResultOption)
+    .action((options: JsonResult) => testReceiversOf(parts, options));
   site
     .command('import-points')
     .description('add the points of a CSV table to site.yaml; all rows or none')
@@ -225,6 +237,15 @@ async function check({ terminal, checkSite }: SiteFileParts, dir: string, option
   else for (const warning of warnings) terminal.error(`setpoint: warning: ${printable(warning)}\n`);
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
   if (options.json !== true) terminal.out(`${summary}\n`);
+}
+
+async function testReceiversOf({ terminal, testReceivers }: SiteFileParts, options: JsonResult): Promise<void> {
+  const tests = await testReceivers();
+  if (tests.length === 0) throw new CommandError('service.yaml has no receivers of alarms: see `notify`');
+  const lines = tests.map(({ receiver, problem }) => `${receiver}: ${problem ?? 'accepted'}`);
+  printResult(terminal, options, { receivers: tests }, `${lines.map(printable).join('\n')}\n`);
+  const failed = tests.filter(({ problem }) => problem !== null).length;
+  if (failed > 0) throw new CommandError(`${quantity(failed, 'receiver')} did not accept the test`);
 }
 
 function siteText(parts: SiteFileParts): { readonly path: string; readonly text: string } {

@@ -1,0 +1,60 @@
+/** The receivers of alarms with their secrets, for the service and for `setpoint site test-receivers`. */
+import { type Notification, sendNotification } from '../alarms/notify/send.ts';
+import { type NotifyTarget, notifyTargets } from '../alarms/notify/targets.ts';
+import { systemClock } from '../base/clock.ts';
+import { timeLabel } from '../base/timestamp.ts';
+import { mqttCredentials } from '../devices/materials.ts';
+import type { Site } from '../site/site.ts';
+import { readLimits, readSiteFile, type ServiceConfig, type ServiceLimits } from './config.ts';
+import { orStartError } from './start-error.ts';
+
+interface Receivers {
+  readonly targets: readonly NotifyTarget[];
+  /** Throws an Error with the reason if it was not accepted. */
+  readonly send: (target: NotifyTarget, notification: Notification) => Promise<void>;
+}
+
+type ReceiverConfig = Pick<ServiceConfig, 'configDir' | 'dataDir' | 'env'>;
+
+/** Throws an Error with every error in the `notify` settings. */
+export function receiversOf(
+  { configDir, dataDir, env }: ReceiverConfig,
+  { notify, alarms }: ServiceLimits,
+  site: Site,
+): Receivers {
+  const secrets = { configDir, dataDir, secret: (name: string) => env[name] };
+  const targets = notifyTargets(notify, site, env);
+  const credentials = new Map(
+    targets.flatMap((target) =>
+      target.kind === 'mqtt' ? [[target.channel.id, mqttCredentials(target.channel, secrets)] as const] : [],
+    ),
+  );
+  const parts = { clock: systemClock, timeoutMs: alarms.notify_timeout_ms, credentials };
+  return { targets, send: (target, notification) => sendNotification(target, notification, parts) };
+}
+
+/** Sends a notification about no alarm of the site to each receiver; why a receiver did not accept it, or null. */
+export async function testReceivers(
+  config: ReceiverConfig,
+): Promise<{ readonly receiver: string; readonly problem: string | null }[]> {
+  const site = readSiteFile(config.configDir);
+  const { targets, send } = orStartError(() => receiversOf(config, readLimits(config.configDir), site));
+  const notification: Notification = {
+    alarm: 'notification-test',
+    state: 'normal',
+    site: site.id,
+    at: timeLabel(systemClock.wallMs()),
+    name: 'Test of notifications',
+    priority: 'low',
+    message: 'Sent by setpoint site test-receivers.',
+  };
+  return Promise.all(
+    targets.map(async (target) => {
+      const problem = await send(target, notification).then(
+        () => null,
+        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      );
+      return { receiver: target.shown, problem };
+    }),
+  );
+}
