@@ -41,8 +41,8 @@ function start(site: ReturnType<typeof siteOf>, dataDir = '.', idle = false, mor
 }
 
 test('[points §5] a secret that is not in the environment stops the start with its name', () => {
-  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883", password_env: SVC_MQTT_PASSWORD }]');
-  expect(() => start(site)).toThrow('channel broker: the environment has no variable SVC_MQTT_PASSWORD');
+  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883", username_env: SVC_MQTT_USER }]');
+  expect(() => start(site)).toThrow('channel broker: the environment has no variable SVC_MQTT_USER');
 });
 
 test('[points §5] a certificate that cannot be read stops the start with its name', () => {

@@ -27,6 +27,7 @@ const measured = 'kind: measurement, address: { topic: a }';
 test.each<[string, string, string]>([
   ['a port that is none', 'url: "mqtt://127.0.0.1:65536"', '/channels/0/url is not a valid address'],
   ['an authority without TLS', `${plain}, ca_file: ca.pem`, 'ca_file needs a mqtts:// url'],
+  ['a password without a user', `${plain}, password_env: SECRET`, 'password_env needs a username_env'],
   ['a certificate without its key', `${secure}, cert_file: c.pem`, 'cert_file needs a key_file'],
   ['a key without its certificate', `${secure}, key_file: k.pem`, 'key_file needs a cert_file'],
   [

@@ -76,11 +76,14 @@ export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   defaultMaxAgeMs: () => 60_000,
   places: ({ topic, path }, { url }) => [`${url}/${topic}/${path ?? ''}`],
   hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,
-  checkSettings({ url, will, status, ca_file, cert_file, key_file }, fault) {
+  checkSettings({ url, username_env, password_env, will, status, ca_file, cert_file, key_file }, fault) {
     if (!URL.canParse(url)) fault('url', 'is not a valid address; the port is at most 65535');
     if (url.startsWith('mqtt://'))
       for (const [name, file] of Object.entries({ ca_file, cert_file, key_file }))
         if (file !== undefined) fault(name, `${name} needs a mqtts:// url`);
+    // MQTT 3.1.1 has no password without a user: no connection would ever be made.
+    if (password_env !== undefined && username_env === undefined)
+      fault('password_env', 'password_env needs a username_env');
     if (cert_file !== undefined && key_file === undefined) fault('cert_file', 'cert_file needs a key_file');
     if (key_file !== undefined && cert_file === undefined) fault('key_file', 'key_file needs a cert_file');
     if (will !== undefined && status !== undefined) fault('will', 'use either will or status: status includes a will');
