@@ -191,6 +191,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
         probes({ freeBytes: alarmLimits.disk_low_bytes - 1 }),
         probes({ freeBytes: alarmLimits.disk_low_bytes }),
       ],
+      ['history-not-stored', probes({ historyStored: false }), probes({ historyStored: true })],
       ['configuration-invalid', probes({ configurationValid: false }), probes({ configurationValid: true })],
       ['notification-failing', { failingReceivers: [refusing] }, { failingReceivers: [] }],
       ['override-active', { grants: [override] }, { grants: [] }],
@@ -211,6 +212,14 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('channel-offline:line')).toBe('normal');
     await look({}, 1);
     expect(state('channel-offline:line')).toBe('active-unacknowledged');
+  });
+
+  test('the delay of `history_not_stored_ms`, at its edge', async () => {
+    await look(probes({ historyStored: false }));
+    await look({}, alarmLimits.history_not_stored_ms - 1);
+    expect(state('history-not-stored')).toBe('normal');
+    await look({}, 1);
+    expect(state('history-not-stored')).toBe('active-unacknowledged');
   });
 
   test('the delay of `notify_failing_ms`, at its edge; the message names receiver and reason', async () => {

@@ -28,6 +28,15 @@ export interface SiteNow {
   readonly probes: Probes;
 }
 
+/** Before the first check. */
+export const noProbes: Probes = {
+  auditWritable: null,
+  storageSlow: null,
+  freeBytes: null,
+  historyStored: null,
+  configurationValid: null,
+};
+
 /** An empty view. */
 export const unseen: SiteNow = {
   nowMs: 0,
@@ -38,7 +47,7 @@ export const unseen: SiteNow = {
   engineRestartedMs: null,
   auditBroken: null,
   failingReceivers: null,
-  probes: { auditWritable: null, storageSlow: null, freeBytes: null, configurationValid: null },
+  probes: noProbes,
 };
 
 /** Null until the first check has ended. */
@@ -47,6 +56,8 @@ export interface Probes {
   /** The last commits all took longer than the limit, or failed. */
   readonly storageSlow: boolean | null;
   readonly freeBytes: number | null;
+  /** Whether recorded values are being stored, or none wait for it. */
+  readonly historyStored: boolean | null;
   /** Whether the service would start again with the files of its configuration. */
   readonly configurationValid: boolean | null;
 }

@@ -6,7 +6,13 @@ import { SiteViewer, type SiteViewerParts } from './site-viewer.ts';
 
 function bench(more: Partial<SiteViewerParts> = {}) {
   const clock = simulatedClock();
-  const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true };
+  const site = {
+    restarts: 0,
+    commitMs: 0,
+    commits: 0,
+    writable: true,
+    engine: true,
+  };
   const ask = async (method: string): Promise<unknown> => {
     if (!site.engine) throw new Fault('engine-unavailable', 'away');
     return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
@@ -26,6 +32,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
       clock.advance(site.commitMs);
     },
     freeBytes: async () => 7,
+    historyStored: async () => true,
     configurationValid: async () => true,
     ...more,
   });
@@ -56,6 +63,7 @@ describe('[alarms §2] the view of a site', () => {
       auditWritable: true,
       storageSlow: false,
       freeBytes: 7,
+      historyStored: true,
       configurationValid: true,
     });
     expect(site.commits).toBe(2);
@@ -69,6 +77,19 @@ describe('[alarms §2] the view of a site', () => {
       slow.push((await after(alarmLimits.probe_interval_ms)).probes.storageSlow);
     }
     expect(slow).toEqual([false, false, false, false, false, true, false]);
+  });
+
+  test('history that is not recorded, or whose recorder does not answer, is not stored', async () => {
+    const outcomes: (() => Promise<boolean>)[] = [
+      async () => true,
+      async () => false,
+      () => Promise.reject(new Fault('storage-unavailable', 'away')),
+      async () => true,
+    ];
+    const { after } = bench({ historyStored: () => (outcomes.shift() ?? (async () => true))() });
+    const seen: (boolean | null)[] = [];
+    for (let look = 0; look < 4; look++) seen.push((await after(alarmLimits.probe_interval_ms)).probes.historyStored);
+    expect(seen).toEqual([true, false, false, true]);
   });
 
   test('`probe_timeout_ms`: an audit log that does not answer cannot store an event, and the other views continue', async () => {

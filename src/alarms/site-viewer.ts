@@ -6,7 +6,7 @@ import { type Clock, withTimeout } from '../base/clock.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { AlarmLimits } from './limits.ts';
-import type { FailingReceiver, Probes, SiteNow } from './site-now.ts';
+import { type FailingReceiver, noProbes, type SiteNow } from './site-now.ts';
 
 export interface SiteViewerParts {
   readonly clock: Clock;
@@ -23,6 +23,8 @@ export interface SiteViewerParts {
   readonly commit: () => Promise<void>;
   /** Of the data directory. */
   readonly freeBytes: () => Promise<number>;
+  /** Whether the last attempt to store recorded values succeeded; throws while none are recorded. */
+  readonly historyStored: () => Promise<boolean>;
   readonly configurationValid: () => Promise<boolean>;
 }
 
@@ -31,7 +33,7 @@ const slowCommits = 3;
 
 export class SiteViewer {
   readonly #parts: SiteViewerParts;
-  #probes: Probes = { auditWritable: null, storageSlow: null, freeBytes: null, configurationValid: null };
+  #probes = noProbes;
   #probing = false;
   #probedMs: number | undefined;
   #slow = 0;
@@ -92,7 +94,7 @@ export class SiteViewer {
   }
 
   async #probe(): Promise<void> {
-    const { clock, limits, auditWritable, commit, freeBytes, configurationValid } = this.#parts;
+    const { clock, limits, auditWritable, commit, freeBytes, historyStored, configurationValid } = this.#parts;
     const inTime = async <T>(work: () => Promise<T>): Promise<T | null> =>
       (await withTimeout(clock, limits.probe_timeout_ms, orNull(work))) ?? null;
     const writable = await inTime(auditWritable);
@@ -104,6 +106,7 @@ export class SiteViewer {
       auditWritable: writable === true,
       storageSlow: this.#slow >= slowCommits,
       freeBytes: await inTime(freeBytes),
+      historyStored: (await inTime(historyStored)) === true,
       configurationValid: await inTime(configurationValid),
     };
   }

@@ -4,7 +4,7 @@ import { createAlarmFeed } from '../alarms/alarm-feed.ts';
 import { alarmCapabilities } from '../alarms/capabilities.ts';
 import { AlarmKeeper } from '../alarms/keeper.ts';
 import { Notifier } from '../alarms/notify/notifier.ts';
-import { SiteViewer } from '../alarms/site-viewer.ts';
+import { SiteViewer, type SiteViewerParts } from '../alarms/site-viewer.ts';
 import { alarmSources } from '../alarms/source/index.ts';
 import { createAlarmStore } from '../alarms/store/alarm-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
@@ -30,6 +30,7 @@ export interface AlarmSetup {
   readonly sample: () => Promise<TableSample | null>;
   readonly auditBroken: () => string | null;
   readonly auditWritable: () => Promise<boolean>;
+  readonly historyStored: SiteViewerParts['historyStored'];
   readonly log: Log;
 }
 
@@ -57,6 +58,7 @@ export function serviceAlarms(setup: AlarmSetup) {
       const { bavail, bsize } = await statfs(config.dataDir);
       return bavail * bsize;
     },
+    historyStored: setup.historyStored,
     configurationValid: () => configuration.isValid(),
   });
   const keeper = new AlarmKeeper({

@@ -327,6 +327,7 @@ async function startSite(parts: SiteParts) {
       sample,
       auditBroken: () => trail.breaks().map(breakText)[0] ?? null,
       auditWritable: () => auditIsWritable(database, scope, systemClock),
+      historyStored: async () => !(await history.recording.counts()).failing,
       log,
     }),
   );

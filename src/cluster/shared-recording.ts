@@ -51,7 +51,7 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
     const ended = current;
     current = undefined;
     if (ended === undefined) return past;
-    past = addedCounts(past, { ...(await ended.stop(store)), waiting: 0 });
+    past = addedCounts(past, { ...(await ended.stop(store)), waiting: 0, failing: false });
     // A thread that was ended while it spooled readings left a partial last file.
     await recover();
     return past;

@@ -210,10 +210,11 @@ describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
     state.full = true;
     await seconds(5, 2);
     expect(said).toEqual(['cannot store history; retrying']);
-    expect(recorder.counts()).toMatchObject({ failedFlushes: 5, dropped: 0 });
+    expect(recorder.counts()).toMatchObject({ failedFlushes: 5, failing: true, dropped: 0 });
     state.full = false;
     await seconds(2, 7);
     expect(said).toEqual(['cannot store history; retrying', 'history is being stored again']);
+    expect(recorder.counts().failing).toBe(false);
     await recorder.stop(true);
     expect(await values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });

@@ -37,6 +37,8 @@ export interface RecorderCounts {
   readonly dropped: number;
   readonly waiting: number;
   readonly failedFlushes: number;
+  /** The last attempt to store failed. */
+  readonly failing: boolean;
   readonly pruned: number;
 }
 
@@ -46,9 +48,11 @@ export const noCounts: RecorderCounts = {
   dropped: 0,
   waiting: 0,
   failedFlushes: 0,
+  failing: false,
   pruned: 0,
 };
 
+/** Of two recorders, one after the other. */
 export function addedCounts(one: RecorderCounts, other: RecorderCounts): RecorderCounts {
   return {
     recorded: one.recorded + other.recorded,
@@ -56,6 +60,7 @@ export function addedCounts(one: RecorderCounts, other: RecorderCounts): Recorde
     dropped: one.dropped + other.dropped,
     waiting: one.waiting + other.waiting,
     failedFlushes: one.failedFlushes + other.failedFlushes,
+    failing: other.failing,
     pruned: one.pruned + other.pruned,
   };
 }

@@ -81,7 +81,7 @@ class RestartedRecording implements Recording {
 
   async renew(): Promise<void> {
     const { observations, runs, lastMs } = this.#parts.setup().memory.runs;
-    this.#past = { ...(await this.#end(true)), waiting: 0 };
+    this.#past = { ...(await this.#end(true)), waiting: 0, failing: false };
     // Observations until the first read of the next recorder are not counted.
     const earlier = { observations: observations.slice(), runs: runs.slice(), lastMs: lastMs.slice() };
     if (!this.#ended) this.#begin(earlier);

@@ -54,7 +54,7 @@ export class RowQueue {
   }
 
   counts() {
-    return { ...this.#counts, waiting: this.#length() };
+    return { ...this.#counts, waiting: this.#length(), failing: this.#failing };
   }
 
   /** Whether some could be stored now. */

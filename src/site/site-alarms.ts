@@ -19,6 +19,7 @@ export const builtInAlarms = [
   'audit-unavailable',
   'storage-slow',
   'disk-low',
+  'history-not-stored',
   'configuration-invalid',
   'notification-failing',
   'override-active',

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acknowledgedMax, shelveSecondsMax } from '../../src/api/alarms.ts';
@@ -79,7 +80,8 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500 }
+history: { block_ms: 500 }
 notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 `,
     );
@@ -197,6 +199,16 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     service = await startTestService(folders);
     await inState('engine-restarted', 'active-unacknowledged');
     expect((await alarm('override-active'))?.count).toBe(1);
+  });
+
+  test('[alarms §2.2] history that cannot be stored raises an alarm until it can', async () => {
+    const other = new DatabaseSync(join(folders.data, 'history.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    device.holding.writeUInt16BE(21, 0);
+    await inState('history-not-stored', 'active-unacknowledged', 30_000);
+    other.exec('ROLLBACK');
+    other.close();
+    await inState('history-not-stored', 'cleared-unacknowledged');
   });
 
   test('[alarms §5] each receiver is sent a test by hand, which says who accepted it', async () => {

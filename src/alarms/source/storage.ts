@@ -1,9 +1,9 @@
-/** A disk or database that is slow, and a disk that is nearly full. */
+/** A disk or database that is slow or stores no history, and a disk that is nearly full. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const storageAlarms: AlarmSource = {
-  owns: (id) => id === 'storage-slow' || id === 'disk-low',
-  look: ({ probes: { storageSlow, freeBytes } }, limits) => [
+  owns: (id) => id === 'storage-slow' || id === 'disk-low' || id === 'history-not-stored',
+  look: ({ probes: { storageSlow, freeBytes, historyStored } }, limits) => [
     {
       facts: builtIn({
         id: 'storage-slow',
@@ -23,6 +23,16 @@ export const storageAlarms: AlarmSource = {
       }),
       raw: freeBytes === null ? null : freeBytes < limits.disk_low_bytes,
       delayMs: 0,
+    },
+    {
+      facts: builtIn({
+        id: 'history-not-stored',
+        name: 'History is not being stored',
+        priority: 'high',
+        message: 'Recorded values wait, and if too many do, the oldest are lost. The log has the reason.',
+      }),
+      raw: historyStored === null ? null : !historyStored,
+      delayMs: limits.history_not_stored_ms,
     },
   ],
 };
