@@ -185,6 +185,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['rule-skipped:7', { troubles: [{ ...trouble, outcome: 'skipped' }] }, { troubles: [] }],
       ['audit-broken', { auditBroken: broken }, { auditBroken: null }],
       ['audit-unavailable', probes({ auditWritable: false }), probes({ auditWritable: true })],
+      ['witness-silent', { silentWitnesses: [witness] }, { silentWitnesses: [] }],
       ['storage-slow', probes({ storageSlow: true }), probes({ storageSlow: false })],
       [
         'disk-low',
@@ -199,7 +200,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     for (const [id, cause, end] of causes) {
       await look(cause);
       // The longest of the delays.
-      await look({}, alarmLimits.notify_failing_ms);
+      await look({}, alarmLimits.witness_silent_ms);
       expect(state(id), id).toBe('active-unacknowledged');
       await look(end);
       expect(state(id), id).toBe('cleared-unacknowledged');
@@ -212,6 +213,17 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('channel-offline:line')).toBe('normal');
     await look({}, 1);
     expect(state('channel-offline:line')).toBe('active-unacknowledged');
+  });
+
+  test('the delay of `witness_silent_ms`, at its edge; the message names witness and reason', async () => {
+    await look({ silentWitnesses: [witness] });
+    await look({}, alarmLimits.witness_silent_ms - 1);
+    expect(state('witness-silent')).toBe('normal');
+    await look({}, 1);
+    expect(state('witness-silent')).toBe('active-unacknowledged');
+    expect(keeper.list().find(({ id }) => id === 'witness-silent')?.message).toBe(
+      'auditor.example: no answer in time. Until it does, nobody outside vouches for new events.',
+    );
   });
 
   test('the delay of `history_not_stored_ms`, at its edge', async () => {
@@ -448,6 +460,8 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
 function probes(change: Partial<SiteNow['probes']>): Partial<SiteNow> {
   return { probes: { ...unseen.probes, ...change } };
 }
+
+const witness = { witness: 'auditor.example', reason: 'no answer in time' };
 
 const refusing = { receiver: 'notify.urls[0] (a.example)', reason: 'status 403' };
 

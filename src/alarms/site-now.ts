@@ -23,6 +23,8 @@ export interface SiteNow {
   readonly engineRestartedMs: number | null;
   /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;
+  /** Witnesses that did not cosign the last head of the audit log, with the reason. */
+  readonly silentWitnesses: readonly { readonly witness: string; readonly reason: string }[];
   /** Null until each receiver has been sent what waits for it. */
   readonly failingReceivers: readonly FailingReceiver[] | null;
   readonly probes: Probes;
@@ -46,6 +48,7 @@ export const unseen: SiteNow = {
   grants: null,
   engineRestartedMs: null,
   auditBroken: null,
+  silentWitnesses: [],
   failingReceivers: null,
   probes: noProbes,
 };

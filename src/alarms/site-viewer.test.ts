@@ -25,6 +25,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     engine: { ask: ask as SiteViewerParts['engine']['ask'], restarts: () => site.restarts },
     rules: { names: async () => new Map([[3, 'shave']]) },
     auditBroken: () => null,
+    silentWitnesses: () => [],
     failingReceivers: () => [],
     auditWritable: async () => site.writable,
     async commit() {

@@ -16,6 +16,7 @@ export interface SiteViewerParts {
   readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
+  readonly silentWitnesses: () => SiteNow['silentWitnesses'];
   readonly failingReceivers: () => readonly FailingReceiver[] | null;
   /** Whether the audit log can store an event. */
   readonly auditWritable: () => Promise<boolean>;
@@ -45,7 +46,7 @@ export class SiteViewer {
   }
 
   async view(): Promise<SiteNow> {
-    const { clock, sample, channels, auditBroken, failingReceivers } = this.#parts;
+    const { clock, sample, channels, auditBroken, silentWitnesses, failingReceivers } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#probeWhenDue(nowMs);
     this.#countRestarts(nowMs);
@@ -62,6 +63,7 @@ export class SiteViewer {
       grants,
       engineRestartedMs: this.#restartedMs,
       auditBroken: auditBroken(),
+      silentWitnesses: silentWitnesses(),
       failingReceivers: failingReceivers(),
       probes: this.#probes,
     };

@@ -255,6 +255,20 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     await expect(stricter.proofs.checkpoint(testScope, 'events')).rejects.toMatchObject({ code: 'no-checkpoint' });
   });
 
+  test('[audit §9.6] a witness that does not cosign is silent, with the reason, until it does', async () => {
+    await fillTrail(trail, 3);
+    const [one, two] = [await startWitness('w1'), await startWitness('w2')];
+    const reached = witnessAsker(systemClock, 5000);
+    let isAway = true;
+    const ask: typeof reached = async (url, text) =>
+      isAway && url === two.url ? { kind: 'failed', reason: 'no connection' } : reached(url, text);
+    const signer = testSigner(trail, { key, clock: systemClock, witnesses: [one, two], ask });
+    await signer.checkpointer.cover(owner);
+    await expect.poll(() => signer.witnesses.silent()).toEqual([{ witness: 'w2', reason: 'no connection' }]);
+    isAway = false;
+    await expect.poll(() => signer.witnesses.silent()).toEqual([]);
+  });
+
   test('[audit §9.4] without its cosignatures an event is not covered after 2 s, and says that it can be asked again', async () => {
     await fillTrail(trail, 3);
     const { proofs } = testSigner(trail, { key, clock: systemClock, required: 1 });

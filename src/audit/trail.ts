@@ -24,7 +24,7 @@ import { type AuditKey, keyName } from './statement.ts';
 import { LogTrees } from './tree/log-trees.ts';
 import { witnessAsker } from './witness/ask-witness.ts';
 import { PublishedHeads } from './witness/published-heads.ts';
-import { type ConfiguredWitness, Witnesses } from './witness/witnesses.ts';
+import { type ConfiguredWitness, type SilentWitness, Witnesses } from './witness/witnesses.ts';
 
 export interface AuditTrail {
   readonly log: AuditLog;
@@ -33,6 +33,8 @@ export interface AuditTrail {
   readonly proofs: AuditProofs;
   /** Known breaks of the chains. */
   breaks(): readonly Break[];
+  /** Witnesses that do not cosign what this process signs. */
+  silentWitnesses(): readonly SilentWitness[];
   /** Signs the last checkpoints; nothing may be appended afterwards. */
   close(): Promise<void>;
 }
@@ -113,6 +115,7 @@ export async function openAuditTrail(parts: {
       },
     }),
     breaks: () => breaks.list(),
+    silentWitnesses: () => witnesses.silent(),
     proofs: new AuditProofs({ database, clock, trees, published, checkpointer }),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {

@@ -29,6 +29,7 @@ export interface AlarmSetup {
   readonly rules: RuleStore;
   readonly sample: () => Promise<TableSample | null>;
   readonly auditBroken: () => string | null;
+  readonly silentWitnesses: SiteViewerParts['silentWitnesses'];
   readonly auditWritable: () => Promise<boolean>;
   readonly historyStored: SiteViewerParts['historyStored'];
   readonly log: Log;
@@ -51,6 +52,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     engine: role.engine,
     rules,
     auditBroken,
+    silentWitnesses: setup.silentWitnesses,
     failingReceivers: () => notifier.failing(),
     auditWritable,
     commit: () => database.commitNothing(),

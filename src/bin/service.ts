@@ -326,6 +326,7 @@ async function startSite(parts: SiteParts) {
       rules: store,
       sample,
       auditBroken: () => trail.breaks().map(breakText)[0] ?? null,
+      silentWitnesses: () => trail.silentWitnesses(),
       auditWritable: () => auditIsWritable(database, scope, systemClock),
       historyStored: async () => !(await history.recording.counts()).failing,
       log,

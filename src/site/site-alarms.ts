@@ -17,6 +17,7 @@ export const builtInAlarms = [
   'engine-restarted',
   'audit-broken',
   'audit-unavailable',
+  'witness-silent',
   'storage-slow',
   'disk-low',
   'history-not-stored',

@@ -1,9 +1,9 @@
-/** An audit log that cannot store events, or whose chain is broken. */
+/** An audit log that cannot store events, whose chain is broken, or which a witness does not cosign. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const auditAlarms: AlarmSource = {
-  owns: (id) => id === 'audit-broken' || id === 'audit-unavailable',
-  look: ({ auditBroken, probes: { auditWritable } }) => [
+  owns: (id) => id === 'audit-broken' || id === 'audit-unavailable' || id === 'witness-silent',
+  look: ({ auditBroken, silentWitnesses, probes: { auditWritable } }, limits) => [
     {
       facts: builtIn({
         id: 'audit-broken',
@@ -26,6 +26,19 @@ export const auditAlarms: AlarmSource = {
       }),
       raw: auditWritable === null ? null : !auditWritable,
       delayMs: 0,
+    },
+    {
+      facts: builtIn({
+        id: 'witness-silent',
+        name: 'A witness does not cosign the audit log',
+        priority: 'medium',
+        message: [
+          ...silentWitnesses.map(({ witness, reason }) => `${witness}: ${reason}.`),
+          'Until it does, nobody outside vouches for new events.',
+        ].join(' '),
+      }),
+      raw: silentWitnesses.length > 0,
+      delayMs: limits.witness_silent_ms,
     },
   ],
 };

@@ -34,13 +34,22 @@ export interface WitnessesParts {
   readonly ask: AskWitness;
 }
 
+/** A witness that did not cosign the last head that it was sent. */
+export interface SilentWitness {
+  readonly witness: string;
+  readonly reason: string;
+}
+
 /** One request to one witness about one log. */
 interface Errand {
+  readonly witness: string;
   newest: NewHead;
   /** Size that the witness saw last, as far as known. */
   old: number;
   isBusy: boolean;
   failures: number;
+  /** Why the last attempt failed. */
+  trouble: string | null;
   retry: Timer | undefined;
 }
 
@@ -72,6 +81,14 @@ export class Witnesses {
     for (const witness of this.#parts.witnesses) this.#send(witness, head);
   }
 
+  /** Each once, with the reason for one of the logs. */
+  silent(): readonly SilentWitness[] {
+    const byName = new Map<string, SilentWitness>();
+    for (const { witness, trouble } of this.#errands.values())
+      if (trouble !== null) byName.set(witness, { witness, reason: trouble });
+    return [...byName.values()];
+  }
+
   /** Gives pending requests a moment for the last head. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -84,11 +101,13 @@ export class Witnesses {
 
   #send(witness: ConfiguredWitness, head: NewHead): void {
     const name = `${witness.verifier.name} ${head.tree.origin}`;
-    const errand = this.#errands.get(name) ?? {
+    const errand: Errand = this.#errands.get(name) ?? {
+      witness: witness.verifier.name,
       newest: head,
       old: 0,
       isBusy: false,
       failures: 0,
+      trouble: null,
       retry: undefined,
     };
     this.#errands.set(name, errand);
@@ -107,6 +126,7 @@ export class Witnesses {
       trouble = await this.#ask(witness, errand, asked).catch((error: unknown) => String(error));
     } while (trouble === null && asked !== errand.newest && !this.#closed);
     errand.isBusy = false;
+    errand.trouble = trouble;
     if (trouble === null) errand.failures = 0;
     if (trouble === null || this.#closed) return;
     // Logged once per outage.
