@@ -195,12 +195,13 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['history-not-stored', probes({ historyStored: false }), probes({ historyStored: true })],
       ['configuration-invalid', probes({ configurationValid: false }), probes({ configurationValid: true })],
       ['notification-failing', { failingReceivers: [refusing] }, { failingReceivers: [] }],
+      ['forecast-failing', { failedForecasts: [load] }, { failedForecasts: [] }],
       ['override-active', { grants: [override] }, { grants: [] }],
     ];
     for (const [id, cause, end] of causes) {
       await look(cause);
       // The longest of the delays.
-      await look({}, alarmLimits.witness_silent_ms);
+      await look({}, alarmLimits.forecast_failing_ms);
       expect(state(id), id).toBe('active-unacknowledged');
       await look(end);
       expect(state(id), id).toBe('cleared-unacknowledged');
@@ -223,6 +224,17 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('witness-silent')).toBe('active-unacknowledged');
     expect(keeper.list().find(({ id }) => id === 'witness-silent')?.message).toBe(
       'auditor.example: no answer in time. Until it does, nobody outside vouches for new events.',
+    );
+  });
+
+  test('the delay of `forecast_failing_ms`, at its edge; the message names the forecast and the reason', async () => {
+    await look({ failedForecasts: [load] });
+    await look({}, alarmLimits.forecast_failing_ms - 1);
+    expect(state('forecast-failing')).toBe('normal');
+    await look({}, 1);
+    expect(state('forecast-failing')).toBe('active-unacknowledged');
+    expect(keeper.list().find(({ id }) => id === 'forecast-failing')?.message).toBe(
+      'load for plant: the processor did not answer. Kept forecasts are not renewed until a run succeeds.',
     );
   });
 
@@ -462,6 +474,8 @@ function probes(change: Partial<SiteNow['probes']>): Partial<SiteNow> {
 }
 
 const witness = { witness: 'auditor.example', reason: 'no answer in time' };
+
+const load = { task: 'load', binding: 'plant', reason: 'the processor did not answer' };
 
 const refusing = { receiver: 'notify.urls[0] (a.example)', reason: 'status 403' };
 

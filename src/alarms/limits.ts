@@ -12,8 +12,17 @@ export const alarmLimitsSchema = strict({
   rule_ms: limit(30_000, [0, 86_400_000], 'time for which the runs of a rule must have failed or been skipped'),
   engine_restarted_ms: limit(60_000, [1000, 86_400_000], 'time for which a restart of the engine is shown as active'),
   storage_slow_ms: limit(1000, [1, 60_000], 'duration of a commit that counts as slow; three in a row raise the alarm'),
+  forecast_failing_ms: limit(
+    1_800_000,
+    [0, 604_800_000],
+    'time for which the last scheduled run of a forecast must have failed',
+  ),
   disk_low_bytes: limit(536_870_912, [0, Number.MAX_SAFE_INTEGER], 'free space of the data directory that is low'),
-  history_not_stored_ms: limit(60_000, [0, 86_400_000], 'time for which no recorded value could be stored'),
+  history_not_stored_ms: limit(
+    60_000,
+    [0, 86_400_000],
+    'time for which attempts to store recorded values must have failed',
+  ),
   witness_silent_ms: limit(600_000, [0, 86_400_000], 'time for which a witness must not have cosigned'),
   history_days: limit(400, [1, 36_500], 'age at which changes of alarms are removed'),
   history_rows_max: limit(200_000, [100, 10_000_000], 'changes of alarms that are kept'),

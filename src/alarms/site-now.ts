@@ -4,6 +4,12 @@ import type { ChannelState } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 
+interface FailedRun {
+  readonly task: string;
+  readonly binding: string;
+  readonly reason: string;
+}
+
 /** A receiver of notifications that did not accept the last one it was sent. */
 export interface FailingReceiver {
   /** As logs name it. */
@@ -25,6 +31,8 @@ export interface SiteNow {
   readonly auditBroken: string | null;
   /** Witnesses that did not cosign the last head of the audit log, with the reason. */
   readonly silentWitnesses: readonly { readonly witness: string; readonly reason: string }[];
+  /** Forecasts whose last scheduled run failed. */
+  readonly failedForecasts: readonly FailedRun[] | null;
   /** Null until each receiver has been sent what waits for it. */
   readonly failingReceivers: readonly FailingReceiver[] | null;
   readonly probes: Probes;
@@ -49,6 +57,7 @@ export const unseen: SiteNow = {
   engineRestartedMs: null,
   auditBroken: null,
   silentWitnesses: [],
+  failedForecasts: null,
   failingReceivers: null,
   probes: noProbes,
 };
@@ -59,7 +68,7 @@ export interface Probes {
   /** The last commits all took longer than the limit, or failed. */
   readonly storageSlow: boolean | null;
   readonly freeBytes: number | null;
-  /** Whether recorded values are being stored, or none wait for it. */
+  /** Whether the last attempt to store recorded values succeeded. */
   readonly historyStored: boolean | null;
   /** Whether the service would start again with the files of its configuration. */
   readonly configurationValid: boolean | null;

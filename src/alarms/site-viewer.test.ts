@@ -6,13 +6,7 @@ import { SiteViewer, type SiteViewerParts } from './site-viewer.ts';
 
 function bench(more: Partial<SiteViewerParts> = {}) {
   const clock = simulatedClock();
-  const site = {
-    restarts: 0,
-    commitMs: 0,
-    commits: 0,
-    writable: true,
-    engine: true,
-  };
+  const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true };
   const ask = async (method: string): Promise<unknown> => {
     if (!site.engine) throw new Fault('engine-unavailable', 'away');
     return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
@@ -26,6 +20,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     rules: { names: async () => new Map([[3, 'shave']]) },
     auditBroken: () => null,
     silentWitnesses: () => [],
+    failedForecasts: () => [],
     failingReceivers: () => [],
     auditWritable: async () => site.writable,
     async commit() {

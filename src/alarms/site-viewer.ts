@@ -17,6 +17,7 @@ export interface SiteViewerParts {
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
   readonly silentWitnesses: () => SiteNow['silentWitnesses'];
+  readonly failedForecasts: () => SiteNow['failedForecasts'];
   readonly failingReceivers: () => readonly FailingReceiver[] | null;
   /** Whether the audit log can store an event. */
   readonly auditWritable: () => Promise<boolean>;
@@ -46,7 +47,7 @@ export class SiteViewer {
   }
 
   async view(): Promise<SiteNow> {
-    const { clock, sample, channels, auditBroken, silentWitnesses, failingReceivers } = this.#parts;
+    const { clock, sample, channels, auditBroken, silentWitnesses, failedForecasts, failingReceivers } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#probeWhenDue(nowMs);
     this.#countRestarts(nowMs);
@@ -64,6 +65,7 @@ export class SiteViewer {
       engineRestartedMs: this.#restartedMs,
       auditBroken: auditBroken(),
       silentWitnesses: silentWitnesses(),
+      failedForecasts: failedForecasts(),
       failingReceivers: failingReceivers(),
       probes: this.#probes,
     };

@@ -32,6 +32,7 @@ export interface AlarmSetup {
   readonly silentWitnesses: SiteViewerParts['silentWitnesses'];
   readonly auditWritable: () => Promise<boolean>;
   readonly historyStored: SiteViewerParts['historyStored'];
+  readonly failedForecasts: SiteViewerParts['failedForecasts'];
   readonly log: Log;
 }
 
@@ -61,6 +62,7 @@ export function serviceAlarms(setup: AlarmSetup) {
       return bavail * bsize;
     },
     historyStored: setup.historyStored,
+    failedForecasts: setup.failedForecasts,
     configurationValid: () => configuration.isValid(),
   });
   const keeper = new AlarmKeeper({

@@ -67,7 +67,7 @@ export const noProcessing: ServiceProcessing = {
   capabilities: [],
   measures: () => [],
   stop: () => undefined,
-  schedule: () => ({ cancel: () => undefined, runNow: async () => undefined }),
+  schedule: () => ({ cancel: () => undefined, runNow: async () => undefined, failed: () => [] }),
 };
 
 /** A configuration that is wrong stops the start; null where processing is switched off. */

@@ -150,25 +150,23 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     schedule: (callOf) => processing.schedule(callOf, () => role.controls()),
     measured: measuredParts(controlled, processing, trail),
   });
+  controlled.forecasts.schedule = server.schedule;
   log.info('listening', { host: server.host, port: server.port, ...rules });
   const stop = async (): Promise<void> => {
     log.info('stopping');
     await opened.closeAll();
   };
-  const { catalogue } = parameters;
-  const { engine } = role;
-  const { issueCode } = signIn;
   return {
     ...server,
     site: started,
-    catalogue,
+    catalogue: parameters.catalogue,
     database,
     audit,
     store,
-    engine,
+    engine: role.engine,
     history,
     key: identity.auditKey,
-    issueCode,
+    issueCode: signIn.issueCode,
     rules,
     log,
     stop,
@@ -315,6 +313,8 @@ async function startSite(parts: SiteParts) {
   const history = startHistory(config, site.current, memory, limits, retention.cell, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
+  // The schedule begins after the alarms.
+  const forecasts: { schedule: Pick<Schedule, 'failed'> | null } = { schedule: null };
   const alarms: ServiceAlarms = orStartError(() =>
     serviceAlarms({
       config,
@@ -328,11 +328,12 @@ async function startSite(parts: SiteParts) {
       auditBroken: () => trail.breaks().map(breakText)[0] ?? null,
       silentWitnesses: () => trail.silentWitnesses(),
       auditWritable: () => auditIsWritable(database, scope, systemClock),
+      failedForecasts: () => forecasts.schedule?.failed() ?? null,
       historyStored: async () => !(await history.recording.counts()).failing,
       log,
     }),
   );
-  return { memory, store, stored, parameters, role, stream, history, alarms, sample };
+  return { memory, store, stored, parameters, role, stream, history, alarms, forecasts, sample };
 }
 
 interface ForecastParts extends Omit<ProcessingSetup, 'limits' | 'database' | 'configuration'> {

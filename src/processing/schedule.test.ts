@@ -194,6 +194,28 @@ describe('the timer', () => {
     expect(asked).toBe(0);
   });
 
+  test('which forecasts failed: unknown before the first run, and while another process controls', async () => {
+    let isOwn = true;
+    let fails = true;
+    const { advance, timer } = running(
+      async () => {
+        if (fails) throw new Fault('processing-unavailable', 'no result is available now');
+      },
+      { isOwn: () => isOwn },
+    );
+    expect(timer.failed()).toBeNull();
+    await advance(1);
+    expect(timer.failed()).toEqual([
+      { task: 'energy.site-load-forecast', binding: 'energy.example-site', reason: 'no result is available now' },
+    ]);
+    fails = false;
+    await advance(15);
+    expect(timer.failed()).toEqual([]);
+    isOwn = false;
+    await advance(15);
+    expect(timer.failed()).toBeNull();
+  });
+
   test('skips a run while the previous one is running, and continues after a failure; both are logged', async () => {
     const ends: ((error?: Error) => void)[] = [];
     const { advance, lines } = running(

@@ -68,7 +68,16 @@ export interface ScheduleParts {
   call(request: ProcessTaskRequest): Promise<void>;
 }
 
+/** A forecast whose last scheduled run failed. */
+interface FailedForecast {
+  readonly task: string;
+  readonly binding: string;
+  readonly reason: string;
+}
+
 export interface Schedule extends Timer {
+  /** Null while none failed and some have not run, or another process controls. */
+  failed(): readonly FailedForecast[] | null;
   /** Runs each route now, in addition to its schedule, until cancelled. A failure is logged like that of any other run. */
   runNow(): Promise<void>;
 }
@@ -78,6 +87,11 @@ export function runSchedule(parts: ScheduleParts): Schedule {
   const timers = parts.routes.map((route) => new RouteTimer(route, parts));
   return {
     cancel: () => timers.forEach((timer) => timer.cancel()),
+    failed() {
+      const outcomes = timers.map((timer) => timer.outcome());
+      const failed = outcomes.filter((outcome) => outcome !== null && outcome !== 'succeeded');
+      return failed.length === 0 && outcomes.includes(null) ? null : failed;
+    },
     async runNow() {
       for (const timer of timers) await timer.run();
     },
@@ -90,6 +104,8 @@ class RouteTimer implements Timer {
   #timer: Timer | undefined;
   #running = false;
   #ended = false;
+  /** Of the last run of this process; null before. */
+  #outcome: FailedForecast | 'succeeded' | null = null;
 
   constructor(route: ScheduledRoute, parts: ScheduleParts) {
     this.#route = route;
@@ -100,6 +116,10 @@ class RouteTimer implements Timer {
   cancel(): void {
     this.#ended = true;
     this.#timer?.cancel();
+  }
+
+  outcome(): FailedForecast | 'succeeded' | null {
+    return this.#outcome;
   }
 
   #waitUntil(dueMs: number): void {
@@ -120,6 +140,7 @@ class RouteTimer implements Timer {
   async run(): Promise<void> {
     const { clock, log, isOwn, call } = this.#parts;
     const about = { task: this.#route.task.id, binding: this.#route.binding.id };
+    if (!isOwn()) this.#outcome = null;
     if (this.#ended || !isOwn()) return;
     if (this.#running) {
       log.warn('skipped a scheduled forecast: the previous one is still running', about);
@@ -128,8 +149,10 @@ class RouteTimer implements Timer {
     this.#running = true;
     try {
       await call(scheduledRequest(this.#route, clock.wallMs()));
+      this.#outcome = 'succeeded';
     } catch (error) {
       const reason = error instanceof Fault ? { code: error.code, reason: error.message } : { reason: String(error) };
+      this.#outcome = { ...about, reason: reason.reason };
       log.warn('a scheduled forecast failed', { ...about, ...reason });
     } finally {
       this.#running = false;

@@ -23,6 +23,7 @@ export const builtInAlarms = [
   'history-not-stored',
   'configuration-invalid',
   'notification-failing',
+  'forecast-failing',
   'override-active',
 ] as const;
 

@@ -250,6 +250,7 @@ test('[data-processing §8.2] a scheduled route runs as the system, and its resu
     'max_concurrency: 2, keep_results: true, schedule: { every_seconds: 1 } }',
   );
   folders.write('processing/routes.yaml', scheduled);
+  folders.write('service.yaml', 'alarms: { interval_ms: 100, forecast_failing_ms: 500 }');
   importHistory();
   const running = await startTestService(folders, on);
   service = running;
@@ -278,7 +279,20 @@ test('[data-processing §8.2] a scheduled route runs as the system, and its resu
   const [group] = scores.body['groups'] as unknown as ScoreGroup[];
   expect(group).toMatchObject({ n: 0, produced: 0, mae: null });
   expect(group?.fallback).toBeGreaterThanOrEqual(2);
+  // [alarms §2.2]
+  await server.close(100);
+  const failing = await waitFor(async () => {
+    const { list: alarms } = (await running.read('/alarms')).body['data'] as unknown as { list: AlarmRow[] };
+    return alarms.find(({ id, state }) => id === 'forecast-failing' && state === 'active-unacknowledged');
+  });
+  expect(failing.message).toMatch(/^tank\.level for tank\.site: /);
 });
+
+interface AlarmRow {
+  readonly id: string;
+  readonly state: string;
+  readonly message: string;
+}
 
 interface Counters {
   readonly ticks: number;

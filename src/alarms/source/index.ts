@@ -4,6 +4,7 @@ import { auditAlarms } from './audit.ts';
 import { channelAlarms } from './channels.ts';
 import { configurationAlarms } from './configuration.ts';
 import { engineAlarms } from './engine.ts';
+import { forecastAlarms } from './forecasts.ts';
 import { notificationAlarms } from './notifications.ts';
 import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
@@ -22,6 +23,7 @@ export function alarmSources({
     storageAlarms,
     configurationAlarms,
     notificationAlarms,
+    forecastAlarms,
     auditAlarms,
     engineAlarms,
     ruleAlarms,
