@@ -1,4 +1,4 @@
-/** Receivers of notifications that accept none. Without the alarm, nobody learns that nobody is told. */
+/** Receivers of notifications that accept none. Without the alarm, only the log shows it. */
 import { type AlarmSource, builtIn } from './source.ts';
 
 export const notificationAlarms: AlarmSource = {
