@@ -4,12 +4,6 @@ import type { ChannelState } from '../devices/device-layer.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 
-interface FailedRun {
-  readonly task: string;
-  readonly binding: string;
-  readonly reason: string;
-}
-
 /** A receiver of notifications that did not accept the last one it was sent. */
 export interface FailingReceiver {
   /** As logs name it. */
@@ -31,8 +25,10 @@ export interface SiteNow {
   readonly auditBroken: string | null;
   /** Witnesses that did not cosign the last head of the audit log, with the reason. */
   readonly silentWitnesses: readonly { readonly witness: string; readonly reason: string }[];
-  /** Forecasts whose last scheduled run failed. */
-  readonly failedForecasts: readonly FailedRun[] | null;
+  /** Forecasts whose last scheduled run failed; null while none failed and some have not run. */
+  readonly failedForecasts:
+    | readonly { readonly task: string; readonly binding: string; readonly reason: string }[]
+    | null;
   /** Null until each receiver has been sent what waits for it. */
   readonly failingReceivers: readonly FailingReceiver[] | null;
   readonly probes: Probes;
