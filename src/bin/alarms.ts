@@ -44,7 +44,7 @@ export function serviceAlarms(setup: AlarmSetup) {
   const log = setup.log.with({ area: 'alarms' });
   const store = createAlarmStore(database);
   const common = { store, controls: () => role.controls(), clock: systemClock, log, limits: limits.alarms };
-  const configuration = new ConfigurationWatch(config, log);
+  const configuration = new ConfigurationWatch(config, () => site().channels, log);
   const viewer = new SiteViewer({
     clock: systemClock,
     limits: limits.alarms,

@@ -3,13 +3,13 @@ import type { RuleStore } from '../automation/store/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
+import type { MqttCredentials } from '../devices/driver/mqtt.ts';
 import { mqttCredentials } from '../devices/materials.ts';
 import { MqttOutlet } from '../devices/mqtt/mqtt-outlet.ts';
 import { homeAssistantStatusTopic, publishedFilters } from '../operator/home-assistant.ts';
 import { HomeAssistantPublisher } from '../operator/home-assistant-publisher.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { MqttChannel } from '../site/protocol/mqtt.ts';
-import type { Site } from '../site/site.ts';
 import { sameData } from '../site/site-change.ts';
 import type { ReadSite } from '../site/site-in-force.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
@@ -25,37 +25,46 @@ export interface PublishingSetup {
 }
 
 export interface Publishing {
-  /** Goes on with the channels of the site as it is now; those that publish the same way keep their connections. */
+  /** Goes on with the channels of the site as it is now; without a change they keep their connections. */
   renew(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** One publisher for each channel that publishes. Throws an Error with one line for the operator. */
 export function startPublishing(setup: PublishingSetup): Publishing {
-  let channels = publishingChannels(setup.site());
-  let publishers = channels.map((channel) => publisherOf(setup, channel));
+  let outlets = publishingOutlets(setup);
+  let publishers = outlets.map((outlet) => publisherOf(setup, outlet));
   const stop = async (): Promise<void> => {
     await Promise.all(publishers.map((publisher) => publisher.stop()));
   };
   return {
     async renew() {
-      const now = publishingChannels(setup.site());
-      if (sameData(channels, now)) return;
+      const now = publishingOutlets(setup);
+      if (sameData(outlets, now)) return;
       await stop();
-      channels = now;
-      publishers = now.map((channel) => publisherOf(setup, channel));
+      outlets = now;
+      publishers = now.map((outlet) => publisherOf(setup, outlet));
     },
     stop,
   };
 }
 
-function publishingChannels({ channels }: Site): MqttChannel[] {
-  return channels.filter((channel) => channel.driver === 'mqtt').filter(({ publish }) => publish !== undefined);
+interface PublishingOutlet {
+  readonly channel: MqttChannel;
+  readonly credentials: MqttCredentials;
 }
 
-function publisherOf({ config, limits, site, role, store, sample, ...rest }: PublishingSetup, channel: MqttChannel) {
-  const log = rest.log.with({ area: 'publishing' });
+/** The channels that publish, with their secrets and certificates. */
+function publishingOutlets({ config, site }: PublishingSetup): PublishingOutlet[] {
   const secrets = { configDir: config.configDir, dataDir: config.dataDir, secret: (name: string) => config.env[name] };
+  return site()
+    .channels.filter((channel) => channel.driver === 'mqtt')
+    .filter(({ publish }) => publish !== undefined)
+    .map((channel) => ({ channel, credentials: mqttCredentials(channel, secrets) }));
+}
+
+function publisherOf({ limits, site, role, store, sample, ...rest }: PublishingSetup, own: PublishingOutlet) {
+  const log = rest.log.with({ area: 'publishing' });
   const parts = {
     site,
     sample,
@@ -68,8 +77,7 @@ function publisherOf({ config, limits, site, role, store, sample, ...rest }: Pub
     log,
   };
   const outlet = {
-    channel,
-    credentials: mqttCredentials(channel, secrets),
+    ...own,
     statusTopic: homeAssistantStatusTopic(site()),
     filters: publishedFilters(site()),
     limits: limits.devices,

@@ -4,6 +4,7 @@ import { type NotifyTarget, notifyTargets } from '../alarms/notify/targets.ts';
 import { systemClock } from '../base/clock.ts';
 import { timeLabel } from '../base/timestamp.ts';
 import { mqttCredentials } from '../devices/materials.ts';
+import type { MqttChannel } from '../site/protocol/mqtt.ts';
 import type { Site } from '../site/site.ts';
 import { readLimits, readSiteFile, type ServiceConfig, type ServiceLimits } from './config.ts';
 import { orStartError } from './start-error.ts';
@@ -24,11 +25,9 @@ export function receiversOf(
 ): Receivers {
   const secrets = { configDir, dataDir, secret: (name: string) => env[name] };
   const targets = notifyTargets(notify, site, env);
-  const credentials = new Map(
-    targets.flatMap((target) =>
-      target.kind === 'mqtt' ? [[target.channel.id, mqttCredentials(target.channel, secrets)] as const] : [],
-    ),
-  );
+  const credentials = (channel: MqttChannel) => mqttCredentials(channel, secrets);
+  // A file or variable that is missing stops the start, not the first notification.
+  for (const target of targets) if (target.kind === 'mqtt') credentials(target.channel);
   const parts = { clock: systemClock, timeoutMs: alarms.notify_timeout_ms, credentials };
   return { targets, send: (target, notification) => sendNotification(target, notification, parts) };
 }

@@ -33,11 +33,11 @@ export interface ReloadParts {
   readonly log: Log;
 }
 
-type Apply = ReturnType<EngineRole['prepare']>;
+type Prepared = ReturnType<EngineRole['prepare']>;
 
 interface Found {
   /** The change that brings it into force; null where the service cannot apply the file as it is. */
-  readonly next: { readonly site: Site; readonly apply: Apply } | null;
+  readonly next: { readonly site: Site; readonly apply: Prepared['apply'] } | null;
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly changes: SiteChanges;
 }
@@ -93,12 +93,23 @@ async function found({ config, limits, site, parameters, role, configuration }: 
     ...processingIssues(config, next, configuration),
     ...prepared.issues,
   ];
-  const { apply } = prepared;
+  const { ready } = prepared;
   return {
-    next: issues.length === 0 && apply !== null ? { site: next, apply } : null,
+    next: issues.length === 0 && ready !== null ? { site: next, apply: ready.apply } : null,
     parameters: inForce,
-    changes: { ...members, sections: own, issues, warnings: changeWarnings(site.current(), next) },
+    changes: {
+      ...members,
+      channels: withRenewed(members.channels, ready?.renewed ?? []),
+      sections: own,
+      issues,
+      warnings: changeWarnings(site.current(), next),
+    },
   };
+}
+
+/** A channel has also changed when one of its files has, such as a renewed certificate. */
+function withRenewed({ added, changed }: SiteChanges['channels'], renewed: readonly string[]): SiteChanges['channels'] {
+  return { added, changed: [...new Set([...changed, ...renewed])] };
 }
 
 function notifyIssues({ channels }: SiteChange, { notify }: ServiceLimits): string[] {
@@ -119,11 +130,14 @@ function processingIssues(config: ServiceConfig, next: Site, configuration: Read
 }
 
 /** Files and variables that the channels name are read. */
-function prepare(role: EngineRole, next: Site): { readonly apply: Apply | null; readonly issues: readonly string[] } {
+function prepare(
+  role: EngineRole,
+  next: Site,
+): { readonly ready: Prepared | null; readonly issues: readonly string[] } {
   try {
-    return { apply: role.prepare(next), issues: [] };
+    return { ready: role.prepare(next), issues: [] };
   } catch (error) {
-    return { apply: null, issues: linesOf(error) };
+    return { ready: null, issues: linesOf(error) };
   }
 }
 

@@ -164,7 +164,7 @@ test('[points §1.3] the leader applies a changed site, without a change of cont
   rmSync(join(folder, 'ca.pem'));
   expect(() => role.prepare(larger)).toThrow(/ca\.pem cannot be read/);
   writeCertificate();
-  const apply = role.prepare(larger);
+  const { apply } = role.prepare(larger);
   const report = await apply(async () => {
     current = larger;
     return site.parameters;

@@ -22,7 +22,7 @@ import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import type { Repeated } from '../base/repeatedly.ts';
-import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
+import { type DeviceLayer, type PreparedDevices, startDeviceLayer } from '../devices/device-layer.ts';
 import type { DeviceLimits } from '../devices/limits.ts';
 import { mayCommand, type PointMemory, setLease } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
@@ -75,15 +75,17 @@ export interface EngineRole {
   readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'traffic' | 'channels' | 'errors' | 'texts' | 'trace' | 'scan'>;
   /** Whether this process is the leader now. */
   controls(): boolean;
-  /**
-   * Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. The returned
-   * function ends the engine, calls `use`, which applies the site and its parameters, and lets devices and engine
-   * continue with it [points §1.3].
-   */
-  prepare(site: Site): (use: () => Promise<SiteParameters>) => Promise<ReloadReport | null>;
+  /** Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. */
+  prepare(site: Site): PreparedSite;
   /** Starts it; returns what was loaded, or null on a standby. */
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
+}
+
+/** A site that devices and engine can continue with [points §1.3]. */
+interface PreparedSite extends Pick<PreparedDevices, 'renewed'> {
+  /** Ends the engine, calls `use`, which applies the site and its parameters, and lets devices and engine continue with it. */
+  readonly apply: (use: () => Promise<SiteParameters>) => Promise<ReloadReport | null>;
 }
 
 /** Interval of readiness checks of starting threads. */
@@ -145,13 +147,14 @@ function ownRole(parts: EngineRoleParts): EngineRole {
     devices,
     controls: () => true,
     prepare(site) {
-      const adopt = devices.prepare(site);
-      return (use) =>
+      const { renewed, adopt } = devices.prepare(site);
+      const apply: PreparedSite['apply'] = (use) =>
         engine.renew(async () => {
           const inForce = await use();
           await adopt();
           return inForce;
         });
+      return { renewed, apply };
     },
     open: () => engine.open(),
     async stop() {
@@ -270,24 +273,33 @@ class SharedRole implements EngineRole {
     return mayCommand(this.#memory, systemClock.monotonicMs());
   }
 
-  prepare(site: Site): (use: () => Promise<SiteParameters>) => Promise<ReloadReport | null> {
+  prepare(site: Site): PreparedSite {
+    const standing = this.#standing;
     // A process without an engine has no devices either.
-    const adopt = this.#standing?.devices.prepare(site);
-    const prepared = this.#standing;
-    return (use) =>
-      this.#ordered(async () => {
-        const standing = this.#standing;
-        if (standing === undefined) {
-          await use();
-          return null;
-        }
-        const report = await standing.client.renew(async () => {
-          const inForce = await use();
-          await (standing === prepared ? adopt : standing.devices.prepare(site))?.();
-          return inForce;
-        });
-        return this.#term === undefined ? null : report;
+    const devices = standing?.devices.prepare(site);
+    return { renewed: devices?.renewed ?? [], apply: (use) => this.#apply(site, use, standing, devices?.adopt) };
+  }
+
+  /** `adopt`: of the threads `prepared`, which others may have replaced since. */
+  #apply(
+    site: Site,
+    use: () => Promise<SiteParameters>,
+    prepared: Standing | undefined,
+    adopt: PreparedDevices['adopt'] | undefined,
+  ): Promise<ReloadReport | null> {
+    return this.#ordered(async () => {
+      const standing = this.#standing;
+      if (standing === undefined) {
+        await use();
+        return null;
+      }
+      const report = await standing.client.renew(async () => {
+        const inForce = await use();
+        await (standing === prepared ? adopt : standing.devices.prepare(site).adopt)?.();
+        return inForce;
       });
+      return this.#term === undefined ? null : report;
+    });
   }
 
   async open(): Promise<ReloadReport | null> {

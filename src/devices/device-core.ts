@@ -19,7 +19,7 @@ import {
   type PointError,
   type PointText,
 } from './device-channel.ts';
-import type { DriverMaterials } from './driver/index.ts';
+import { type DriverMaterials, sameMaterials } from './driver/index.ts';
 import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 import type { ChannelTrace } from './trace.ts';
@@ -41,7 +41,7 @@ interface DeviceCore {
   trace(channel: number): ChannelTrace | null;
   /** Null if the channel cannot be scanned now; undefined if its driver cannot scan. */
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
-  /** Continues with a changed site: channels with the same settings and points are not affected. */
+  /** Continues with a changed site: channels with the same settings, files and points are not affected. */
   adopt(site: Site, materials: DriverMaterials): Promise<void>;
   stop(): Promise<void>;
 }
@@ -94,6 +94,7 @@ const holdCheckMs = 250;
 class RunningCore implements DeviceCore {
   readonly #around: Omit<ChannelSurroundings, 'materials' | 'isolated'>;
   readonly #isolated: Isolated<number>;
+  #materials: DriverMaterials;
   #serial = 0;
   readonly #bell;
   #channels: readonly DeviceChannel[];
@@ -104,7 +105,8 @@ class RunningCore implements DeviceCore {
     const taker = createCommandTaker(memory, clock, setup.generation, limits.command_max_age_ms);
     this.#around = { clock, log, memory, limits, taker };
     this.#isolated = isolated;
-    this.#channels = channelParts(site).map((parts, position) => this.#open(position, parts, materials));
+    this.#materials = materials;
+    this.#channels = channelParts(site).map((parts, position) => this.#open(position, parts));
     // First the bell, then the drivers: a channel takes commands from the moment it is online.
     this.#bell = listen(clock, memory.doorbells, doorbells.commands, () => {
       for (const channel of this.#channels) channel.wake();
@@ -127,9 +129,12 @@ class RunningCore implements DeviceCore {
 
   async adopt(site: Site, materials: DriverMaterials): Promise<void> {
     const before = this.#channels;
+    const materialsBefore = this.#materials;
+    this.#materials = materials;
     const kept = channelParts(site).map((parts, position) => {
       const open = before[position];
-      return open !== undefined && sameData({ channel: open.channel, points: open.points }, parts) ? open : undefined;
+      const isSame = open !== undefined && sameData({ channel: open.channel, points: open.points }, parts);
+      return isSame && sameMaterials(open.channel.id, materialsBefore, materials) ? open : undefined;
     });
     // All removals come before the additions: a point may have moved between channels.
     const gone = before.filter((open, position) => kept[position] !== open);
@@ -140,9 +145,7 @@ class RunningCore implements DeviceCore {
     if (this.#stopped) return;
     for (const open of others) open.clear([]);
     for (const open of holding) open.clear(site.points.filter((point) => holdsValues(site.channels[point.channel])));
-    this.#channels = channelParts(site).map(
-      (parts, position) => kept[position] ?? this.#open(position, parts, materials),
-    );
+    this.#channels = channelParts(site).map((parts, position) => kept[position] ?? this.#open(position, parts));
     for (const [position, channel] of this.#channels.entries()) if (kept[position] === undefined) channel.start();
   }
 
@@ -158,14 +161,14 @@ class RunningCore implements DeviceCore {
     this.#around.clock.after(holdCheckMs, this.#checkHolds);
   };
 
-  #open(
-    position: number,
-    { channel, points }: ReturnType<typeof channelParts>[number],
-    materials: DriverMaterials,
-  ): DeviceChannel {
+  #open(position: number, { channel, points }: ReturnType<typeof channelParts>[number]): DeviceChannel {
     const serial = this.#serial++;
     const isolated: Isolated<number> = this.#isolated;
-    const around = { ...this.#around, materials, isolated: (work: () => void) => isolated(serial, work) };
+    const around = {
+      ...this.#around,
+      materials: this.#materials,
+      isolated: (work: () => void) => isolated(serial, work),
+    };
     return deviceChannel({ position, serial, channel, points }, around);
   }
 }

@@ -234,7 +234,7 @@ test('[points §1.3] a virtual channel that gets a point keeps the values of the
     await expect.poll(() => layer.channels()[0]?.state).toBe('online');
     expect([write(0, 5), write(1, 7)]).toEqual(['accepted', 'accepted']);
     await expect.poll(values).toEqual([5, 7, null]);
-    await layer.prepare(siteOf(channels, `[${point(1)}, ${point(2, ', max: 6')}, ${point(3)}]`))();
+    await layer.prepare(siteOf(channels, `[${point(1)}, ${point(2, ', max: 6')}, ${point(3)}]`)).adopt();
     await expect.poll(() => layer.channels()[0]?.state).toBe('online');
     await expect.poll(values).toEqual([5, null, null]);
   } finally {

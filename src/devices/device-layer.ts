@@ -12,7 +12,7 @@ import type { Site } from '../site/site.ts';
 import type { ChannelTraffic, CommandCounts, PointError, PointText } from './device-channel.ts';
 import { type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
-import type { DriverMaterials } from './driver/index.ts';
+import { type DriverMaterials, sameMaterials } from './driver/index.ts';
 import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
@@ -46,18 +46,22 @@ export interface DeviceLayer {
   trace(channel: number): Promise<ChannelTrace | null>;
   /** Scans a device between its polls: null if that is not possible now, undefined if its driver cannot scan. */
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
-  /**
-   * Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. The returned
-   * function has the layer continue with it: channels whose settings and points are the same keep running and keep their values
-   * [points §1.3].
-   */
-  prepare(site: Site): () => Promise<void>;
+  /** Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. */
+  prepare(site: Site): PreparedDevices;
   /** Ends the device thread at once and starts another one, as after a crash. */
   restart(): Promise<void>;
   /** Ends the device thread without a successor: everything becomes unavailable. */
   terminate(): Promise<void>;
   /** Lets drivers disconnect cleanly. */
   stop(): Promise<void>;
+}
+
+/** A site that the devices can continue with. */
+export interface PreparedDevices {
+  /** Channels that are in both sites and whose files, such as certificates, have changed since they were read. */
+  readonly renewed: readonly string[];
+  /** Channels with the same settings, files and points keep running and keep their values [points §1.3]. */
+  readonly adopt: () => Promise<void>;
 }
 
 export interface DeviceLayerParts extends MaterialSources {
@@ -173,9 +177,11 @@ class RestartedLayer implements DeviceLayer {
     return this.#instance === undefined ? null : this.#instance.scan(channel, question);
   }
 
-  prepare(site: Site): () => Promise<void> {
+  prepare(site: Site): PreparedDevices {
     const materials = this.#materialsOf(site);
-    return async () => {
+    const common = site.channels.filter(({ id }) => this.#site.channels.some((running) => running.id === id));
+    const renewed = common.filter(({ id }) => !sameMaterials(id, this.#materials, materials)).map(({ id }) => id);
+    const adopt = async () => {
       this.#site = site;
       this.#materials = materials;
       describePoints(this.#memory, site.points);
@@ -189,6 +195,7 @@ class RestartedLayer implements DeviceLayer {
         await this.restart();
       }
     };
+    return { renewed, adopt };
   }
 
   async restart(): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Channel } from '../site/protocol/index.ts';
 import type { MqttChannel } from '../site/protocol/mqtt.ts';
 import type { SimulatedChannel } from '../site/protocol/simulated.ts';
 import type { Site, SiteFiles } from '../site/site.ts';
@@ -26,6 +27,14 @@ export interface MaterialSources {
 /** Throws a YamlError with one line per fault. */
 export function readSiteFiles(configDir: string): SiteFiles {
   return { templates: readDeviceTemplates(configDir), sunSpecModels: readModelDefinitions(configDir) };
+}
+
+/** The files that `readMaterials` reads for a channel, as site.yaml names them. */
+export function channelFiles(channel: Channel): string[] {
+  const named = (...files: readonly (string | undefined)[]) => files.filter((file) => file !== undefined);
+  if (channel.driver === 'mqtt') return named(channel.ca_file, channel.cert_file, channel.key_file);
+  if (channel.driver !== 'simulated') return [];
+  return named(channel.load_series, channel.pv_series, channel.irradiance_series);
 }
 
 /** Throws an Error with one line for the operator. */

@@ -2,10 +2,13 @@
  * An MQTT broker on loopback for tests: real sockets, a log of what was published to it. It can be stopped and started
  * on the same port, ask for a password, use TLS, fall silent while staying connected, and refuse subscriptions.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { Aedes } from 'aedes';
 import { systemClock } from '../base/clock.ts';
+import type { MqttCredentials } from '../devices/driver/mqtt.ts';
 import { ownPort } from './own-port.ts';
 
 interface BrokerMessage {
@@ -43,6 +46,33 @@ export interface BrokerOptions {
   /** Topics whose subscription ends the connection. */
   readonly fatal?: readonly string[];
 }
+
+/** Of a client that a broker asks for nothing. */
+export const noCredentials: MqttCredentials = {
+  username: undefined,
+  password: undefined,
+  ca: undefined,
+  cert: undefined,
+  key: undefined,
+};
+
+/** Writes a certificate and its key to `cert.pem` and `key.pem`; a broker with the answer trusts only clients that have them. */
+export function writeCertificate(
+  folder: string,
+  name: 'broker' | 'renewed',
+): { key: string; cert: string; ca: string } {
+  const part = (which: string): string => {
+    const fixture = join(import.meta.dirname, '..', 'devices', 'driver', 'fixture', `${name}-${which}.pem`);
+    const text = readFileSync(fixture, 'utf8');
+    writeFileSync(join(folder, `${which}.pem`), text);
+    return text;
+  };
+  const cert = part('cert');
+  return { key: part('key'), cert, ca: cert };
+}
+
+/** The settings of a channel that uses them. */
+export const certificateFiles = 'ca_file: cert.pem, cert_file: cert.pem, key_file: key.pem';
 
 /** The beginning of a site file with a channel on this broker: lines of points follow. `more` continues the channel. */
 export const brokerSite = (port: number, more = ''): string => `

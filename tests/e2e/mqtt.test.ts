@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
+import { certificateFiles, startMqttBroker, writeCertificate } from '../../src/testing/mqtt-broker.ts';
 import { startTestService, testFolders, waitFor } from './running-service.ts';
 
 const siteWith = (port: number): string => `schema: svc.site.v1
@@ -164,5 +164,54 @@ test('[points §3.5] a reload starts and ends publishing; after a restart the br
     await service.stop();
     folders.remove();
     await broker.stop();
+  }
+});
+
+test('[points §1.3] renewed certificates: a reload has channel and publishing use them, notifications need none, and a broken one is noticed', async () => {
+  const folders = testFolders('');
+  const tls = writeCertificate(folders.config, 'broker');
+  const broker = await startMqttBroker({ tls });
+  const site = siteWith(broker.port)
+    .replace('mqtt://', 'mqtts://')
+    .replace('keep_alive_s: 2', `publish: home-assistant, ${certificateFiles}`);
+  folders.write('site.yaml', site);
+  folders.write(
+    'service.yaml',
+    `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 0, notify_retry_ms: 100, notify_retry_max_ms: 100 }
+notify: { mqtt: { channel: broker, topic: alarms } }
+`,
+  );
+  const service = await startTestService(folders);
+  const published = (topic: string) => broker.messages.filter((message) => message.topic === topic);
+  const notified = () =>
+    published('alarms').map(({ payload }) => JSON.parse(payload) as { alarm: string; state: string });
+  const states = () => published('setpoint/plant-1/status').map(({ payload }) => payload);
+  const changed = async () => (await service.read('/site/changes')).body['data']?.['channels'];
+  const alarm = async (id: string) => {
+    const { data } = (await service.read('/alarms')).body as { data?: { list: { id: string; state: string }[] } };
+    return data?.list.find((each) => each.id === id)?.state;
+  };
+  try {
+    await waitFor(() => states().at(-1) === 'online' || undefined);
+    expect(await changed()).toEqual({ added: [], changed: [] });
+    await broker.stop();
+    Object.assign(tls, writeCertificate(folders.config, 'renewed'));
+    await broker.start();
+    // Notifications use the new certificate at once, channel and publishing the old one. The broker publishes the will.
+    await waitFor(() => notified().some(({ alarm: id }) => id === 'channel-offline:broker') || undefined);
+    expect(states()).toEqual(['online', 'offline']);
+    expect(await changed()).toEqual({ added: [], changed: ['broker'] });
+    const reloaded = await service.command('POST', '/site/reload');
+    expect(reloaded.body['data']?.['channels'], reloaded.text).toEqual({ added: [], changed: ['broker'] });
+    await waitFor(() => states().at(-1) === 'online' || undefined);
+    await waitFor(() => notified().some(({ state }) => state === 'cleared-unacknowledged') || undefined);
+    expect(await changed()).toEqual({ added: [], changed: [] });
+    folders.write('cert.pem', 'no certificate');
+    await waitFor(async () => (await alarm('configuration-invalid')) === 'active-unacknowledged' || undefined);
+    expect(service.logs()).toContain('cert.pem contains no PEM certificate');
+  } finally {
+    await service.stop();
+    await broker.stop();
+    folders.remove();
   }
 });

@@ -9,7 +9,7 @@ import { systemClock } from '../../base/clock.ts';
 import { decoder } from '../../base/decode.ts';
 import { silentLog } from '../../base/log.ts';
 import { readSite } from '../../site/site.ts';
-import { startMqttBroker } from '../../testing/mqtt-broker.ts';
+import { noCredentials, startMqttBroker } from '../../testing/mqtt-broker.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { alarmLimits } from '../limits.ts';
 import type { AlarmEntry } from '../store/alarm-store.ts';
@@ -163,7 +163,7 @@ describe('[alarms §5] receivers', () => {
     priority: 'low',
     message: null,
   };
-  const parts = { clock: systemClock, timeoutMs: 500, credentials: new Map() };
+  const parts = { clock: systemClock, timeoutMs: 500, credentials: () => noCredentials };
   const open: { close: () => unknown }[] = [];
   afterEach(async () => {
     for (const each of open.splice(0)) await each.close();

@@ -4,6 +4,7 @@ import type { MqttCredentials } from '../../devices/driver/mqtt.ts';
 import { publishOnce } from '../../devices/mqtt/mqtt-publish.ts';
 import { exchange, failureWords } from '../../egress/exchange.ts';
 import { isLoopbackHost, systemResolve } from '../../egress/pinned-address.ts';
+import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import type { NotifyTarget } from './targets.ts';
 
 /** A change as it is sent. */
@@ -22,8 +23,8 @@ export interface Notification {
 export interface SendParts {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** By channel. */
-  readonly credentials: ReadonlyMap<string, MqttCredentials>;
+  /** Read for each notification: a certificate may have been renewed. Throws an Error with the reason. */
+  readonly credentials: (channel: MqttChannel) => MqttCredentials;
 }
 
 /** Throws an Error with the reason if it was not accepted. */
@@ -36,7 +37,7 @@ export async function sendNotification(
   if (target.kind === 'url') return post(target, text, parts);
   const { channel, topic } = target;
   const { clock, timeoutMs, credentials } = parts;
-  return publishOnce({ channel, credentials: credentials.get(channel.id), topic, text, timeoutMs }, clock);
+  return publishOnce({ channel, credentials: credentials(channel), topic, text, timeoutMs }, clock);
 }
 
 async function post(

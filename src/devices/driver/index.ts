@@ -1,4 +1,5 @@
 /** The registry of drivers: one line for each driver name in site.yaml. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Channel, DriverName } from '../../site/protocol/index.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import type { OpenWire } from '../modbus/modbus-client.ts';
@@ -14,6 +15,12 @@ export interface DriverMaterials {
   readonly mqtt: ReadonlyMap<string, MqttCredentials>;
   /** In a simulation: the transport of Modbus channels instead of TCP. */
   readonly modbusWire?: OpenWire;
+}
+
+/** Whether the driver of channel `id` gets the same from both. */
+export function sameMaterials(id: string, one: DriverMaterials, other: DriverMaterials): boolean {
+  const of = ({ simulated, mqtt }: DriverMaterials) => [simulated.get(id), mqtt.get(id)];
+  return isDeepStrictEqual(of(one), of(other));
 }
 
 type Create<Name extends DriverName> = (

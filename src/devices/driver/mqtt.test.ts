@@ -1,9 +1,17 @@
 /** Driver `mqtt` [points §3.2] through the device layer, against a real broker on loopback. */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { driverContract, elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
-import { type BrokerOptions, brokerSite, type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
+import {
+  type BrokerOptions,
+  brokerSite,
+  certificateFiles,
+  type MqttBroker,
+  startMqttBroker,
+  writeCertificate,
+} from '../../testing/mqtt-broker.ts';
 
 const folders = { configDir: '.', dataDir: '.' };
 
@@ -259,6 +267,29 @@ describe('[points §3.2] mqtt connections', () => {
       .toContain('tlsv13 alert certificate required');
     await devices.layer.terminate();
     devices = runDevices(secure(', cert_file: broker-cert.pem, key_file: broker-key.pem'), own);
+    await devices.online();
+  });
+
+  test('[points §1.3] files that were renewed are used from the next reload on, and not before', async () => {
+    const configDir = mkdtempSync(join(tmpdir(), 'setpoint-renewed-'));
+    onTestFinished(() => rmSync(configDir, { recursive: true }));
+    const tls = writeCertificate(configDir, 'broker');
+    broker = await startMqttBroker({ tls });
+    const text = (brokerSite(broker.port, `, ${certificateFiles}`) + points).replace('mqtt://', 'mqtts://');
+    devices = runDevices(text, { ...folders, configDir });
+    await devices.online();
+    const same = devices.layer.prepare(devices.site);
+    expect(same.renewed).toEqual([]);
+    await same.adopt();
+    expect([devices.layer.channels()[0]?.state, broker.clientIds.length]).toEqual(['online', 1]);
+    await broker.stop();
+    Object.assign(tls, writeCertificate(configDir, 'renewed'));
+    await broker.start();
+    const layer = devices.layer;
+    await expect.poll(async () => (await layer.errors())[0]?.message).toMatch(/^self-signed certificate/);
+    const renewed = devices.layer.prepare(devices.site);
+    expect(renewed.renewed).toEqual(['broker']);
+    await renewed.adopt();
     await devices.online();
   });
 

@@ -3,7 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { sleep, systemClock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
-import { type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
+import { type MqttBroker, noCredentials, startMqttBroker } from '../../testing/mqtt-broker.ts';
 import { type DeviceLimits, deviceLimits } from '../limits.ts';
 import { MqttOutlet } from './mqtt-outlet.ts';
 
@@ -22,7 +22,7 @@ function openOutlet(
 ): MqttOutlet {
   return new MqttOutlet({
     channel,
-    credentials: { username: undefined, password: undefined, ca: undefined, cert: undefined, key: undefined },
+    credentials: noCredentials,
     statusTopic,
     limits: { ...deviceLimits, ...limits },
     clock: systemClock,

@@ -7,7 +7,7 @@ import { clientIdOf, connectionReason, mqttLibrary } from './mqtt-library.ts';
 
 export interface OneMessage {
   readonly channel: MqttChannel;
-  readonly credentials: MqttCredentials | undefined;
+  readonly credentials: MqttCredentials;
   readonly topic: string;
   readonly text: string;
   readonly timeoutMs: number;
@@ -19,7 +19,7 @@ export async function publishOnce(message: OneMessage, clock: Clock): Promise<vo
   const mqtt = await mqttLibrary();
   // Throws where a connection cannot even be tried.
   const client = mqtt.connect(channel.url, {
-    ...(credentials === undefined ? {} : credentialOptions(credentials)),
+    ...credentialOptions(credentials),
     clientId: clientIdOf(channel, 'notify'),
     clean: true,
     connectTimeout: timeoutMs,
