@@ -194,6 +194,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ],
       ['history-not-stored', probes({ historyStored: false }), probes({ historyStored: true })],
       ['configuration-invalid', probes({ configurationValid: false }), probes({ configurationValid: true })],
+      ['certificate-expiring', { endingCertificates: [certificate] }, { endingCertificates: [] }],
       ['notification-failing', { failingReceivers: [refusing] }, { failingReceivers: [] }],
       ['forecast-failing', { failedForecasts: [load] }, { failedForecasts: [] }],
       ['override-active', { grants: [override] }, { grants: [] }],
@@ -236,6 +237,15 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(keeper.list().find(({ id }) => id === 'forecast-failing')?.message).toBe(
       'load for plant: the processor did not answer. Kept forecasts are not renewed until a run succeeds.',
     );
+  });
+
+  test('the message about a certificate names it and its end', async () => {
+    await look({ endingCertificates: [certificate] });
+    expect(keeper.list().find(({ id }) => id === 'certificate-expiring')?.message).toBe(
+      'Valid until 2020-01-31T00:00:00.000Z: cert.pem of channel broker. After that the channel cannot connect. Files are read again by setpoint site reload.',
+    );
+    await look({ endingCertificates: null });
+    expect(state('certificate-expiring')).toBe('active-unacknowledged');
   });
 
   test('the delay of `history_not_stored_ms`, at its edge', async () => {
@@ -476,6 +486,8 @@ function probes(change: Partial<SiteNow['probes']>): Partial<SiteNow> {
 const witness = { witness: 'auditor.example', reason: 'no answer in time' };
 
 const load = { task: 'load', binding: 'plant', reason: 'the processor did not answer' };
+
+const certificate = { what: 'cert.pem of channel broker', endMs: Date.parse('2020-01-31T00:00:00Z') };
 
 const refusing = { receiver: 'notify.urls[0] (a.example)', reason: 'status 403' };
 

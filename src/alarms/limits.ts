@@ -24,6 +24,11 @@ export const alarmLimitsSchema = strict({
     'time for which attempts to store recorded values must have failed',
   ),
   witness_silent_ms: limit(600_000, [0, 86_400_000], 'time for which a witness must not have cosigned'),
+  certificate_notice_ms: limit(
+    1_209_600_000,
+    [0, 31_536_000_000],
+    'time before the end of a certificate of a channel at which the alarm is raised',
+  ),
   history_days: limit(400, [1, 36_500], 'age at which changes of alarms are removed'),
   history_rows_max: limit(200_000, [100, 10_000_000], 'changes of alarms that are kept'),
   unsaved_max: limit(

@@ -1,6 +1,7 @@
 /** The input of alarms [alarms §2]: the site at one moment. An unavailable part is null and changes no alarm. */
 import type { RuleTrouble } from '../automation/rule-troubles.ts';
 import type { ChannelState } from '../devices/device-layer.ts';
+import type { endingSoon } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 
@@ -16,6 +17,8 @@ export interface SiteNow {
   readonly nowMs: number;
   readonly sample: TableSample | null;
   readonly channels: readonly { readonly id: string; readonly state: ChannelState }[];
+  /** Certificates of channels that end within `certificate_notice_ms`; null while none does and some are not known. */
+  readonly endingCertificates: ReturnType<typeof endingSoon> | null;
   /** Rules whose last runs all failed or were all skipped, with their names. */
   readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;
   readonly grants: readonly Grant[] | null;
@@ -48,6 +51,7 @@ export const unseen: SiteNow = {
   nowMs: 0,
   sample: null,
   channels: [],
+  endingCertificates: null,
   troubles: null,
   grants: null,
   engineRestartedMs: null,

@@ -16,6 +16,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     limits: alarmLimits,
     sample: async () => null,
     channels: () => [],
+    certificates: () => [],
     engine: { ask: ask as SiteViewerParts['engine']['ask'], restarts: () => site.restarts },
     rules: { names: async () => new Map([[3, 'shave']]) },
     auditBroken: () => null,
@@ -48,6 +49,21 @@ describe('[alarms §2] the view of a site', () => {
     expect((await after(0)).troubles).toEqual([{ rule_id: 3, outcome: 'failed', reason: 'x', name: 'shave' }]);
     site.engine = false;
     expect(await after(0)).toMatchObject({ troubles: null, grants: null });
+  });
+
+  test('certificates within `certificate_notice_ms` of their end, at its edge; without one, an unknown one leaves it open', async () => {
+    const endMs = Date.parse('2030-01-01T00:00:00Z');
+    const known = { what: 'cert.pem of channel broker', endMs };
+    let certificates: { what: string; endMs: number | null }[] = [known];
+    const { clock, after } = bench({ certificates: () => certificates });
+    const notice = endMs - alarmLimits.certificate_notice_ms;
+    const seen = async () => (await after(0)).endingCertificates;
+    clock.advance(notice - 1 - clock.wallMs());
+    expect(await seen()).toEqual([]);
+    certificates = [known, { what: 'the broker', endMs: null }];
+    expect(await seen()).toBeNull();
+    clock.advance(1);
+    expect(await seen()).toEqual([known]);
   });
 
   test('`probe_interval_ms`: storage is tried no more often', async () => {

@@ -4,6 +4,7 @@ import type { EngineClient } from '../automation/engine-client.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import { type Clock, withTimeout } from '../base/clock.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
+import { endingSoon } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { AlarmLimits } from './limits.ts';
 import { type FailingReceiver, noProbes, type SiteNow } from './site-now.ts';
@@ -13,6 +14,7 @@ export interface SiteViewerParts {
   readonly limits: AlarmLimits;
   readonly sample: () => Promise<TableSample | null>;
   readonly channels: DeviceLayer['channels'];
+  readonly certificates: DeviceLayer['certificates'];
   readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
@@ -60,6 +62,7 @@ export class SiteViewer {
       nowMs,
       sample: values,
       channels: channels(),
+      endingCertificates: this.#endingCertificates(),
       troubles,
       grants,
       engineRestartedMs: this.#restartedMs,
@@ -69,6 +72,13 @@ export class SiteViewer {
       failingReceivers: failingReceivers(),
       probes: this.#probes,
     };
+  }
+
+  #endingCertificates(): SiteNow['endingCertificates'] {
+    const { clock, limits, certificates } = this.#parts;
+    const all = certificates();
+    const ending = endingSoon(all, limits.certificate_notice_ms, clock.wallMs());
+    return ending.length === 0 && all.some(({ endMs }) => endMs === null) ? null : ending;
   }
 
   #countRestarts(nowMs: number): void {

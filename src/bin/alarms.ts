@@ -50,6 +50,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     limits: limits.alarms,
     sample,
     channels: () => role.devices.channels(),
+    certificates: () => role.devices.certificates(),
     engine: role.engine,
     rules,
     auditBroken,

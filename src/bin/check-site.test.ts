@@ -1,5 +1,5 @@
 /** `setpoint site check` finds what a start would refuse in any file of the configuration [points §1.2]. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -42,5 +42,18 @@ notify: { mqtt: { channel: broker, topic: alarms } }
     expect.stringMatching(/^service\.yaml: audit\.witnesses\[0\]\.vkey: is not the key of a witness/),
     'service.yaml: audit.witness_policy.required: must be at most 1, the number of witnesses',
     'service.yaml: notify.mqtt.channel: the site has no channel broker with the driver mqtt',
+  ]);
+});
+
+test('[points §1.2] a certificate that ends soon, or has ended, is a warning', async () => {
+  const fixture = join(import.meta.dirname, '..', 'devices', 'driver', 'fixture');
+  for (const name of ['ended-cert.pem', 'ended-key.pem', 'broker-cert.pem'])
+    copyFileSync(join(fixture, name), join(folder, name));
+  const channel = '{ id: cloud, driver: mqtt, url: "mqtts://broker.example", ca_file: broker-cert.pem, ';
+  const files = 'cert_file: ended-cert.pem, key_file: ended-key.pem }';
+  const text = site.replace('{ id: derived, driver: virtual }', `&  - ${channel}${files}`);
+  expect(await faultsOf({ 'site.yaml': text.replace('&', '{ id: derived, driver: virtual }\n') })).toEqual([]);
+  expect((await checkSite(folder, {})).warnings).toEqual([
+    'ended-cert.pem of channel cloud is valid until 2020-01-31T00:00:00.000Z',
   ]);
 });

@@ -1,10 +1,14 @@
 /** `setpoint site check`: all errors in the files of a config dir, without a start and without a data dir. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { alarmLimits } from '../alarms/limits.ts';
 import { notifyTargets } from '../alarms/notify/targets.ts';
 import { witnessPolicy } from '../audit/witness/settings.ts';
+import { systemClock } from '../base/clock.ts';
+import { timeLabel } from '../base/timestamp.ts';
 import { quantity } from '../cli/terminal.ts';
 import { readMaterials } from '../devices/materials.ts';
+import { endingSoon, fileCertificates } from '../devices/mqtt/certificates.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import type { Site } from '../site/site.ts';
 import { siteWarnings } from '../site/site-warnings.ts';
@@ -21,6 +25,7 @@ export interface SiteCheck {
 
 export async function checkSite(configDir: string, env: Environment): Promise<SiteCheck> {
   const faults: string[] = [];
+  const warnings: string[] = [];
   /** An expected error of a step is a fault; anything else is a bug. */
   const step = async <T>(work: () => T | Promise<T>, isExpected = isForOperator): Promise<T | undefined> => {
     try {
@@ -36,15 +41,20 @@ export async function checkSite(configDir: string, env: Environment): Promise<Si
   const site = await step(() => readSiteFile(configDir));
   if (site !== undefined) {
     if (limits !== undefined) await step(() => notifyTargets(limits.notify, site, env));
-    await step(
+    const materials = await step(
       () => readMaterials(site, { configDir, dataDir: configDir, secret: (name) => env[name] }),
       (error) => error instanceof Error,
     );
     faults.push(...processingFaults(configDir, site));
+    const certificates = fileCertificates(site.channels, materials?.mqtt ?? new Map());
+    const { certificate_notice_ms: noticeMs } = limits?.alarms ?? alarmLimits;
+    const ending = endingSoon(certificates, noticeMs, systemClock.wallMs());
+    warnings.push(
+      ...siteWarnings(site),
+      ...ending.map(({ what, endMs }) => `${what} is valid until ${timeLabel(endMs)}`),
+    );
   }
-  return site === undefined
-    ? { faults, warnings: [], summary: '' }
-    : { faults, warnings: siteWarnings(site), summary: summaryOf(site) };
+  return { faults, warnings, summary: site === undefined ? '' : summaryOf(site) };
 }
 
 function processingFaults(configDir: string, site: Site): string[] {

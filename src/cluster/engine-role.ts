@@ -72,7 +72,10 @@ export interface EngineRoleParts {
 export interface EngineRole {
   readonly engine: EngineClient;
   /** On a standby: up, with nothing to do. */
-  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'traffic' | 'channels' | 'errors' | 'texts' | 'trace' | 'scan'>;
+  readonly devices: Pick<
+    DeviceLayer,
+    'up' | 'counts' | 'traffic' | 'channels' | 'certificates' | 'errors' | 'texts' | 'trace' | 'scan'
+  >;
   /** Whether this process is the leader now. */
   controls(): boolean;
   /** Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. */
@@ -260,6 +263,7 @@ class SharedRole implements EngineRole {
   readonly devices: EngineRole['devices'] = {
     up: () => (this.#term === undefined ? true : (this.#standing?.devices.up() ?? true)),
     channels: () => (this.#term === undefined ? [] : (this.#standing?.devices.channels() ?? [])),
+    certificates: () => (this.#term === undefined ? [] : (this.#standing?.devices.certificates() ?? [])),
     errors: async () => (await this.#standing?.devices.errors()) ?? [],
     texts: async () => (await this.#standing?.devices.texts()) ?? [],
     traffic: async () => (await this.#standing?.devices.traffic()) ?? [],

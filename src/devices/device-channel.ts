@@ -124,6 +124,7 @@ class OpenChannel implements DeviceChannel {
     const maxAgesMs: number[] = [];
     for (const { index, maxAgeMs } of points) maxAgesMs[index] = maxAgeMs;
     this.#writer = createLiveTableWriter(memory, clock, maxAgesMs);
+    memory.certificateEndMs[position] = Number.NaN;
     this.#safe = createSafeValues(points, memory, clock);
     this.#refusals = watchRefusals(limits.refusing_after_ms);
     this.#trace = createTrace(limits.trace_exchanges);
@@ -217,6 +218,9 @@ class OpenChannel implements DeviceChannel {
       },
       setOnline: whileCurrent((online) => this.#setOnline(online)),
       reconnected: whileCurrent(() => this.#safeUnwritten()),
+      certified: whileCurrent((endMs) => {
+        this.#around.memory.certificateEndMs[this.position] = endMs;
+      }),
       take: (index) => (isCurrent() ? this.#take(index) : null),
       done: whileCurrent((command, failure) => this.#done(command, failure)),
       readFailed: whileCurrent((indexes, failure) => {
@@ -269,6 +273,7 @@ interface Wiring {
   readonly publish: LiveTableWriter['publish'];
   readonly setOnline: (online: boolean) => void;
   readonly reconnected: () => void;
+  readonly certified: DriverContext['certified'];
   readonly take: (index: number) => TakenCommand | null;
   readonly done: DriverContext['commandDone'];
   readonly readFailed: DriverContext['readFailed'];
@@ -298,6 +303,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     limits: wiring.limits,
     setOnline: wiring.setOnline,
     reconnected: wiring.reconnected,
+    certified: wiring.certified,
     late: wiring.late,
     answered: wiring.answered,
     exchanged: wiring.exchanged,

@@ -17,6 +17,7 @@ import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
 import type { OpenWire } from './modbus/modbus-client.ts';
+import { brokerCertificates, fileCertificates, type KnownCertificate } from './mqtt/certificates.ts';
 import type { ChannelTrace } from './trace.ts';
 
 /** `refusing`: the device answers, but refuses the requests; commands are accepted and fail. */
@@ -34,6 +35,8 @@ export interface DeviceLayer {
   /** True while a device thread runs; after a crash false until the next one has started. */
   up(): boolean;
   channels(): { readonly id: string; readonly driver: string; readonly state: ChannelState }[];
+  /** Of the channels: those in files, and those that brokers have shown. */
+  certificates(): readonly KnownCertificate[];
   /** Of all channels together. */
   counts(): Promise<CommandCounts>;
   /** In the order of the site's channels; empty while no device thread runs. */
@@ -106,6 +109,7 @@ class RestartedLayer implements DeviceLayer {
   readonly #limits;
   #site;
   #materials;
+  #fileCertificates: readonly KnownCertificate[];
   #ended = false;
   #connects;
   #instance: Instance | undefined;
@@ -121,6 +125,7 @@ class RestartedLayer implements DeviceLayer {
     this.#log = log;
     this.#limits = limits;
     this.#materials = this.#materialsOf(site);
+    this.#fileCertificates = fileCertificates(site.channels, this.#materials.mqtt);
     this.#connects = parts.idle !== true;
     this.#restartDelayMs = this.#limits.restart_delay_ms;
     this.#begin();
@@ -145,6 +150,10 @@ class RestartedLayer implements DeviceLayer {
       driver,
       state: stateOf(this.#memory, position),
     }));
+  }
+
+  certificates(): readonly KnownCertificate[] {
+    return [...this.#fileCertificates, ...brokerCertificates(this.#site.channels, this.#memory.certificateEndMs)];
   }
 
   async counts(): Promise<CommandCounts> {
@@ -184,6 +193,7 @@ class RestartedLayer implements DeviceLayer {
     const adopt = async () => {
       this.#site = site;
       this.#materials = materials;
+      this.#fileCertificates = fileCertificates(site.channels, materials.mqtt);
       describePoints(this.#memory, site.points);
       const adopting = this.#instance;
       try {

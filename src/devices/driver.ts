@@ -85,6 +85,8 @@ export interface DriverContext {
   reconnected(): void;
   /** Reports whether commands can be sent now; offline channels reject them. */
   setOnline(online: boolean): void;
+  /** The device showed a certificate that ends then, in wall milliseconds. */
+  certified(endMs: number): void;
   /** The next command for this channel, raw, or null. Called only when it can be sent at once: nothing is queued. */
   nextCommand(): TakenCommand | null;
   /** The result of a command that was sent: confirmed by the device, or not. */

@@ -22,6 +22,7 @@ export const builtInAlarms = [
   'disk-low',
   'history-not-stored',
   'configuration-invalid',
+  'certificate-expiring',
   'notification-failing',
   'forecast-failing',
   'override-active',

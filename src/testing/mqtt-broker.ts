@@ -59,7 +59,7 @@ export const noCredentials: MqttCredentials = {
 /** Writes a certificate and its key to `cert.pem` and `key.pem`; a broker with the answer trusts only clients that have them. */
 export function writeCertificate(
   folder: string,
-  name: 'broker' | 'renewed',
+  name: 'broker' | 'renewed' | 'ended',
 ): { key: string; cert: string; ca: string } {
   const part = (which: string): string => {
     const fixture = join(import.meta.dirname, '..', 'devices', 'driver', 'fixture', `${name}-${which}.pem`);

@@ -15,6 +15,7 @@ export function idleContext(clock: SimulatedClock): DriverContext {
     publish: nothing,
     setOnline: nothing,
     reconnected: nothing,
+    certified: nothing,
     nextCommand: () => null,
     commandDone: nothing,
     readFailed: nothing,

@@ -206,9 +206,15 @@ notify: { mqtt: { channel: broker, topic: alarms } }
     await waitFor(() => states().at(-1) === 'online' || undefined);
     await waitFor(() => notified().some(({ state }) => state === 'cleared-unacknowledged') || undefined);
     expect(await changed()).toEqual({ added: [], changed: [] });
+    writeCertificate(folders.config, 'ended');
+    expect((await service.command('POST', '/site/reload')).status).toBe(200);
+    await waitFor(async () => (await alarm('certificate-expiring')) === 'active-unacknowledged' || undefined);
+    writeCertificate(folders.config, 'renewed');
+    expect((await service.command('POST', '/site/reload')).status).toBe(200);
+    await waitFor(async () => (await alarm('certificate-expiring')) === 'cleared-unacknowledged' || undefined);
     folders.write('cert.pem', 'no certificate');
     await waitFor(async () => (await alarm('configuration-invalid')) === 'active-unacknowledged' || undefined);
-    expect(service.logs()).toContain('cert.pem contains no PEM certificate');
+    expect(service.logs()).toContain('cert.pem has a PEM certificate that cannot be read, or none');
   } finally {
     await service.stop();
     await broker.stop();

@@ -1,6 +1,7 @@
 /** The sources of alarms, in the order in which they are checked: the first that occurs is the first-out. */
 import type { Site } from '../../site/site.ts';
 import { auditAlarms } from './audit.ts';
+import { certificateAlarms } from './certificates.ts';
 import { channelAlarms } from './channels.ts';
 import { configurationAlarms } from './configuration.ts';
 import { engineAlarms } from './engine.ts';
@@ -22,6 +23,7 @@ export function alarmSources({
     sitePointAlarms(alarms, points),
     storageAlarms,
     configurationAlarms,
+    certificateAlarms,
     notificationAlarms,
     forecastAlarms,
     auditAlarms,

@@ -278,6 +278,13 @@ describe('[points §3.2] mqtt connections', () => {
     const text = (brokerSite(broker.port, `, ${certificateFiles}`) + points).replace('mqtt://', 'mqtts://');
     devices = runDevices(text, { ...folders, configDir });
     await devices.online();
+    const ends = () =>
+      devices?.layer.certificates().map(({ what, endMs }) => [what, new Date(endMs ?? 0).getUTCFullYear()]);
+    expect(ends()).toEqual([
+      ['cert.pem of channel broker', 2126],
+      ['cert.pem of channel broker', 2126],
+      ['the certificate of the broker of channel broker', 2126],
+    ]);
     const same = devices.layer.prepare(devices.site);
     expect(same.renewed).toEqual([]);
     await same.adopt();

@@ -3,6 +3,7 @@
  * retained and no offline queue: each connection has its own client, so that unconfirmed commands of one are never
  * sent again on the next. A connection in an unknown state is closed, and its readings become bad.
  */
+import { TLSSocket } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
@@ -161,6 +162,10 @@ class MqttDriver implements Driver {
     // One for each unconfirmed command, beside those of the driver and of the library.
     client.setMaxListeners(limits.mqtt_in_flight + 16);
     client.on('connect', () => {
+      const { stream } = client;
+      const certificate = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined;
+      if (this.#client === client && certificate !== undefined)
+        this.#context.certified(certificate.validToDate.getTime());
       // Before the first message of this connection.
       if (this.#client === client && this.#hasLost) this.#backAgain();
       void this.#subscribe(client);

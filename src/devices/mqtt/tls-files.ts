@@ -18,8 +18,8 @@ interface TlsFile {
 /** The first fault, in one line; null if a connection can be made with them. */
 export function tlsFault({ ca, cert, key }: TlsFiles): string | null {
   for (const file of [ca, cert])
-    if (file !== undefined && !works(() => new X509Certificate(file.text)))
-      return `${file.name} contains no PEM certificate`;
+    if (file !== undefined && !works(() => certificatesIn(file.text)))
+      return `${file.name} has a PEM certificate that cannot be read, or none`;
   if (key !== undefined && !works(() => createPrivateKey(key.text)))
     return `${key.name} contains no PEM private key, or the key has a passphrase`;
   if (
@@ -34,6 +34,12 @@ export function tlsFault({ ca, cert, key }: TlsFiles): string | null {
   } catch (error) {
     return `the certificate files cannot be used: ${connectionReason(error)}`;
   }
+}
+
+/** All of a PEM text; throws if one cannot be read, because OpenSSL would silently leave out those behind it. */
+export function certificatesIn(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [pem];
+  return blocks.map((block) => new X509Certificate(block));
 }
 
 function works(read: () => unknown): boolean {

@@ -1,0 +1,22 @@
+/** Certificates of channels that end soon. Without the alarm, the first sign is a channel that cannot connect again. */
+import { timeLabel } from '../../base/timestamp.ts';
+import { type AlarmSource, builtIn } from './source.ts';
+
+export const certificateAlarms: AlarmSource = {
+  owns: (id) => id === 'certificate-expiring',
+  look: ({ endingCertificates }) => [
+    {
+      facts: builtIn({
+        id: 'certificate-expiring',
+        name: 'A certificate expires soon',
+        priority: 'medium',
+        message: [
+          ...(endingCertificates ?? []).map(({ what, endMs }) => `Valid until ${timeLabel(endMs)}: ${what}.`),
+          'After that the channel cannot connect. Files are read again by setpoint site reload.',
+        ].join(' '),
+      }),
+      raw: endingCertificates === null ? null : endingCertificates.length > 0,
+      delayMs: 0,
+    },
+  ],
+};
