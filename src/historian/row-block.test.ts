@@ -123,3 +123,21 @@ test('a block of a later format is refused', () => {
       ),
   ).toThrow('kind 9');
 });
+
+test('a block that was released has no rows left, and the bytes it came from none either', () => {
+  const given = [0, 1, 2].map((index): BlockRow => {
+    const eventMs = afterMs + 1 + index;
+    return { eventMs, ingestedMs: eventMs + index, value: index + 0.5, quality: index % 2 === 0 ? 0 : 1 };
+  });
+  const bytes = packRows(given, afterMs);
+  const block = new RowBlock(bytes, afterMs);
+  const columns = [block.eventMs, block.values(), block.quality(), block.ingestedMs()];
+  expect(columns.map((column) => [...column])).toEqual([
+    given.map(({ eventMs }) => eventMs),
+    [0.5, 1.5, 2.5],
+    [0, 1, 0],
+    given.map(({ ingestedMs }) => ingestedMs),
+  ]);
+  block.release();
+  expect([bytes, ...columns].map(({ length }) => length)).toEqual([0, 0, 0, 0, 0]);
+});

@@ -97,6 +97,7 @@ class WindowRead {
         else {
           const [from, to] = placesIn(block, span);
           this.#cells.addBlock(block, from, to, this.#known.known, gap);
+          block.release();
           await this.#turn();
         }
       }
