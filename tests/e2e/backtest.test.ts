@@ -188,8 +188,12 @@ function recomputed(folder: string) {
 describe('a backtest', { timeout: 60_000 }, () => {
   test('uses nothing that was recorded later', async () => {
     await importValues('late.csv');
-    const table = await backtest();
-    expect(table).toBe('input-quality-rejected\t15\n');
+    const reason =
+      /15 of 15 calls had no result, the first at 20\S+Z: input-quality-rejected: history_unavailable of level, .*--ingested-at-event-time/s;
+    const refusal = { code: 1, stderr: expect.stringMatching(reason) as unknown };
+    await expect(backtest()).rejects.toMatchObject({ ...refusal, stdout: '' });
+    const groups = expect.stringContaining('"groups":[]') as unknown;
+    await expect(backtest('--json')).rejects.toMatchObject({ ...refusal, stdout: groups });
     await setpoint(
       'history',
       'delete',

@@ -13,6 +13,7 @@ import { openHistorian } from '../../historian/open-historian.ts';
 import type { CommissionedRoute } from '../../processing/commission/commissioned.ts';
 import { readConfiguration } from '../../processing/commission/configuration.ts';
 import { keptDigestsFile } from '../../processing/commission/kept-digests.ts';
+import type { ReasonRule } from '../../processing/frame/reason.ts';
 import type { Processor } from '../../processing/processor/processor.ts';
 import { reachProcessor } from '../../processing/processor/transport/index.ts';
 import { type BacktestQuestion, type BacktestReport, backtest, cutoffsOf } from '../../processing/results/backtest.ts';
@@ -21,8 +22,8 @@ import { referenceNames } from '../../processing/results/references.ts';
 import type { NewResult } from '../../processing/results/result-store.ts';
 import { usualQuantiles } from '../../processing/schedule.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { printProperties, printTable } from '../table.ts';
-import { showProgress } from '../terminal.ts';
+import { printTable } from '../table.ts';
+import { printable, quantity, showProgress } from '../terminal.ts';
 import { type DataDirParts, forPerson, historyPlace, withDatabase } from './data-dir.ts';
 import type { BeginActs } from './recorded-act.ts';
 import { storeWaitingReadings } from './waiting-readings.ts';
@@ -62,7 +63,30 @@ export async function backtestCommand(parts: DataDirParts, options: BacktestOpti
   const scores = scoresOf(route, options, report);
   out?.end(report, scores);
   if (options.json === true) parts.terminal.out(`${JSON.stringify(scores)}\n`);
-  else print(parts, scores, report);
+  else if (scores.groups.length > 0) print(parts, scores);
+  tellRefused(parts, cutoffs.length, report);
+}
+
+function countsByCode({ refused }: BacktestReport): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { code, count } of refused) counts[code] = (counts[code] ?? 0) + count;
+  return counts;
+}
+
+/** Beside the scores, because they are of the other calls only. Throws a CommandError if there are none. */
+function tellRefused({ terminal }: DataDirParts, calls: number, { refused }: BacktestReport): void {
+  if (refused.length === 0) return;
+  const lines = refused.map(
+    ({ reason, count, firstMs }) =>
+      `${count} of ${quantity(calls, 'call')} had no result, the first at ${formatTimestamp(firstMs)}: ${reason}`,
+  );
+  if (refused.some(({ reason }) => reason.includes('history_unavailable' satisfies ReasonRule)))
+    lines.push(
+      'a call sees only rows that had been ingested at its time; import older history with --ingested-at-event-time',
+    );
+  const none = refused.reduce((sum, { count }) => sum + count, 0) === calls;
+  if (none) throw new CommandError(lines.join('\n'));
+  for (const line of lines) terminal.error(`setpoint: ${printable(line)}\n`);
 }
 
 function cutoffsIn(route: CommissionedRoute, { from: fromMs, to: toMs, every }: BacktestOptions): readonly number[] {
@@ -138,7 +162,7 @@ async function recorded(
       onResult: (result, frame) => out?.add(result, frame),
       onProgress: (done, all) => progress.at(`${done} of ${all} calls`),
     });
-    await end('succeeded', { refused: report.refused });
+    await end('succeeded', { refused: countsByCode(report) });
     return report;
   } catch (error) {
     await end('failed', {});
@@ -164,7 +188,7 @@ function scoresOf({ task, binding }: CommissionedRoute, { by }: BacktestOptions,
 
 const shown = (value: number | null): string => (value === null ? '–' : String(Number(value.toPrecision(4))));
 
-function print({ terminal }: DataDirParts, { unit, by, groups }: Scores, { refused }: BacktestReport): void {
+function print({ terminal }: DataDirParts, { unit, by, groups }: Scores): void {
   const column = (title: string, cell: (group: ScoreGroup) => string | number) =>
     ({ title, cell, align: 'right' }) as const;
   printTable(
@@ -188,7 +212,6 @@ function print({ terminal }: DataDirParts, { unit, by, groups }: Scores, { refus
     ],
     groups,
   );
-  if (Object.keys(refused).length > 0) printProperties(terminal, refused);
 }
 
 /**

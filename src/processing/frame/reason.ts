@@ -35,3 +35,10 @@ export function qualityRefusal(reasons: readonly Reason[]): Fault {
     details: { reasons },
   });
 }
+
+/** A refusal in one line, the same for calls that failed alike: for `qualityRefusal` its rules and features, without the figures. */
+export function refusalLine({ code, message, details }: Fault): string {
+  const reasons = (details?.['reasons'] ?? []) as readonly Reason[];
+  const violated = reasons.map(({ rule, feature }) => (feature === null ? rule : `${rule} of ${feature}`));
+  return `${code}: ${violated.length === 0 ? message : [...new Set(violated)].join(', ')}`;
+}

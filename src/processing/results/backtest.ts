@@ -13,6 +13,7 @@ import { inTurns } from '../../base/turns.ts';
 import type { Historian } from '../../historian/historian.ts';
 import { resolveCall } from '../call.ts';
 import type { CommissionedRoute } from '../commission/commissioned.ts';
+import { refusalLine } from '../frame/reason.ts';
 import { backtestLimits } from '../limits.ts';
 import { processTask } from '../process.ts';
 import type { Processor } from '../processor/processor.ts';
@@ -43,10 +44,19 @@ export interface BacktestParts {
   readonly onProgress: (done: number, all: number) => void;
 }
 
+interface RefusedCalls {
+  readonly code: string;
+  /** One line for the operator. */
+  readonly reason: string;
+  readonly count: number;
+  /** The first cutoff. */
+  readonly firstMs: number;
+}
+
 export interface BacktestReport {
   readonly groups: readonly ScoreGroup[];
-  /** Calls without a result, by code of the refusal. */
-  readonly refused: Readonly<Record<string, number>>;
+  /** Calls without a result, by reason, in the order of the first of each. */
+  readonly refused: readonly RefusedCalls[];
   /** Labels from the first target to the last past one. */
   readonly firstMs: number;
   readonly lastMs: number;
@@ -87,17 +97,21 @@ export async function backtest(question: BacktestQuestion, parts: BacktestParts)
   const never = new AbortController().signal;
   const actualAt = await readActuals(route, { firstMs, lastMs }, embeddedHistory(parts.historian), never);
   const board = new ScoreBoard({ by, fromMs: firstMs, toMs: lastMs + 1, cadenceMs, timeZone, actualAt });
-  const refused: Record<string, number> = {};
+  const refused = new Map<string, RefusedCalls>();
   for (const [index, asOfMs] of cutoffs.entries()) {
     const { result, refusal } = await askAt(asOfMs, question, parts);
-    if (refusal !== null) refused[refusal] = (refused[refusal] ?? 0) + 1;
+    if (refusal !== null) {
+      const reason = refusalLine(refusal);
+      const before = refused.get(reason) ?? { code: refusal.code, reason, count: 0, firstMs: asOfMs };
+      refused.set(reason, { ...before, count: before.count + 1 });
+    }
     if (result !== null) {
       const numbers = result.outcome.status === 'unavailable' ? null : result.outcome.numbers;
       board.add({ ...result, status: result.outcome.status, numbers });
     }
     parts.onProgress(index + 1, cutoffs.length);
   }
-  return { groups: await inTurns(clock, board.groups()), refused, firstMs, lastMs, actualAt };
+  return { groups: await inTurns(clock, board.groups()), refused: [...refused.values()], firstMs, lastMs, actualAt };
 }
 
 /** One call, at the time when its newest label had settled. */
@@ -105,7 +119,7 @@ async function askAt(
   asOfMs: number,
   { route, options }: BacktestQuestion,
   { processor, historian, clock, log, audit, onResult }: BacktestParts,
-): Promise<{ readonly result: NewResult | null; readonly refusal: string | null }> {
+): Promise<{ readonly result: NewResult | null; readonly refusal: Fault | null }> {
   const { task, binding } = route;
   const body: ProcessTaskRequest = {
     task_id: task.id,
@@ -141,7 +155,7 @@ async function askAt(
     return { result, refusal: null };
   } catch (error) {
     // An answer `unavailable` is a result, too.
-    if (error instanceof Fault) return { result, refusal: result === null ? error.code : null };
+    if (error instanceof Fault) return { result, refusal: result === null ? error : null };
     throw error;
   }
 }
