@@ -54,6 +54,40 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test('a page that was open during an upgrade says so, and loading it again brings the new one', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/points`);
+    const notice = page.getByRole('status').filter({ hasText: 'The service was upgraded' });
+    let asked = 0;
+    let delivered = (text: string): string => text;
+    await page.route(`${service.base}/`, async (route) => {
+      asked++;
+      const response = await route.fetch();
+      await route.fulfill({ response, body: delivered(await response.text()) });
+    });
+    /** Somebody comes back to the page, which then looks again. */
+    const look = async () => {
+      const before = asked;
+      const comeBack = () => page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+      await expect.poll(async () => (await comeBack(), asked)).toBeGreaterThan(before);
+    };
+    for (const other of [null, '<p>the proxy does not reach the service</p>']) {
+      delivered = (text) => other ?? text;
+      await look();
+      // The first answer is there before the second question.
+      await look();
+      expect(await notice.count()).toBe(0);
+    }
+    delivered = (text) => text.replace(/assets\/[\w-]+\.js/, 'assets/index-of-another-build.js');
+    await look();
+    await notice.waitFor();
+    await page.unroute(`${service.base}/`);
+    await notice.getByRole('button', { name: 'Reload the page' }).click();
+    await page.getByRole('heading', { name: 'Points' }).waitFor();
+    expect(await notice.count()).toBe(0);
+    await context.close();
+  });
+
   test('a number is kept as typed; an invalid number shows an error and does not change the draft', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, service, ids[0]);

@@ -25,6 +25,7 @@ import { signOut } from '../session/session-calls.ts';
 import { mayAudit } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
+import { useIsOutdated } from './console-version.ts';
 import { MoonIcon, SearchIcon, SunIcon, UserIcon } from './icons.tsx';
 import { useServiceTrouble } from './service-trouble.ts';
 import classes from './shell.module.css';
@@ -83,6 +84,7 @@ export function Shell() {
           </div>
         </header>
         <Trouble />
+        <Outdated />
         <main id="content" ref={main} tabIndex={-1} className={classes['content']}>
           <Outlet />
         </main>
@@ -256,6 +258,25 @@ function Trouble() {
     <div className={classes['banner']}>
       <Notice tone="warn" role="alert">
         {words.offline[trouble]}
+      </Notice>
+    </div>
+  );
+}
+
+function Outdated() {
+  if (!useIsOutdated()) return null;
+  return (
+    <div className={classes['banner']}>
+      <Notice
+        tone="warn"
+        role="status"
+        action={
+          <Button size="compact-sm" variant="default" onClick={() => location.reload()}>
+            {words.failure.reload}
+          </Button>
+        }
+      >
+        {words.failure.outdated}
       </Notice>
     </div>
   );

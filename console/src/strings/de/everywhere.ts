@@ -81,6 +81,8 @@ export const common: typeof english = {
     broken: 'Auf dieser Seite ist ein Fehler aufgetreten. Änderungen an einer Regel bleiben als Entwurf erhalten.',
     partMissing:
       'Dieser Teil der Konsole konnte nicht geladen werden: Der Dienst läuft nicht oder wurde aktualisiert. Änderungen an einer Regel bleiben als Entwurf erhalten.',
+    outdated:
+      'Der Dienst wurde aktualisiert; diese Seite ist noch die alte Version. Änderungen an einer Regel bleiben als Entwurf erhalten.',
     reload: 'Seite neu laden',
   },
   offline: {

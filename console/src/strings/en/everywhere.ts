@@ -78,6 +78,7 @@ export const common = {
     broken: 'This page failed. Changes to a rule are kept as a draft.',
     partMissing:
       'Could not load this part of the console: the service is down or was upgraded. Changes to a rule are kept as a draft.',
+    outdated: 'The service was upgraded; this page is still the old version. Changes to a rule are kept as a draft.',
     reload: 'Reload the page',
   },
   offline: {
