@@ -3,20 +3,34 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { YamlError } from './yaml.ts';
 
+/** Whether a file was meant to have the ending: it is spelled `.yml`, or in capitals. Ignored, it would be missed without a word. */
+export function isMisnamed(file: string, ending: '.yaml' | '.json' | '.rule.yaml'): boolean {
+  return (
+    !file.endsWith(ending) &&
+    file
+      .toLowerCase()
+      .replace(/\.yml$/, '.yaml')
+      .endsWith(ending)
+  );
+}
+
 /**
- * The result of `read` for each selected file, in the order of their names; empty without such a folder. `shown` is the file with
- * its folder, for faults. Throws a YamlError.
+ * The result of `read` for each wanted file with the ending, in the order of their names; empty without such a folder. `shown` is the file
+ * with its folder, for faults. Throws a YamlError.
  */
 export function readConfigFolder<T>(
   folder: string,
-  isWanted: (file: string) => boolean,
+  ending: '.yaml' | '.json',
   read: (text: string, shown: string, file: string) => T,
+  isWanted = (_file: string): boolean => true,
 ): T[] {
   const name = basename(folder);
-  const lines: string[] = [];
-  const values = filesIn(folder, name)
-    .filter(isWanted)
-    .toSorted()
+  const files = filesIn(folder, name).toSorted();
+  const lines = files
+    .filter((file) => isMisnamed(file, ending))
+    .map((file) => `${name}/${file}:1: rename it to end in ${ending}`);
+  const values = files
+    .filter((file) => file.endsWith(ending) && isWanted(file))
     .flatMap((file) => {
       const shown = `${name}/${file}`;
       try {

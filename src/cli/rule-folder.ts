@@ -8,6 +8,7 @@ import Type, { type Static } from 'typebox';
 import type { automation } from '../api/automation.ts';
 import type { ruleFiles } from '../api/rule-files.ts';
 import { cooldownMsMax, priorityMax } from '../api/rule-limits.ts';
+import { isMisnamed } from '../base/config-folder.ts';
 import { decoder } from '../base/decode.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import { strict } from '../base/schema.ts';
@@ -19,8 +20,6 @@ export type PlannedRule = Static<typeof ruleFiles.plan.body>['rules'][number];
 
 const ruleSuffix = '.rule.yaml';
 const layoutSuffix = '.layout.json';
-/** A rule file with the wrong suffix: if it were ignored, its rule would be planned as deleted. */
-const almostRuleFile = /\.rule\.ya?ml$/i;
 const keyPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 const node = strict({ id: Type.String(), type: Type.String(), data: Type.Optional(Type.Object({})) });
@@ -96,8 +95,9 @@ export function readFolder(folder: string): PlannedRule[] {
   const names = namesIn(folder);
   const keys = names.filter((name) => name.endsWith(ruleSuffix)).map((name) => name.slice(0, -ruleSuffix.length));
   const faults = names
-    .filter((name) => almostRuleFile.test(name) && !name.endsWith(ruleSuffix))
+    .filter((name) => isMisnamed(name, ruleSuffix))
     .map((name) => `${name}: rename it to end in ${ruleSuffix}`);
+  for (const name of rulesBelow(folder)) faults.push(`${name}: move it to ${folder}; folders in it are not read`);
   const rules: PlannedRule[] = [];
   for (const key of keys)
     try {
@@ -116,6 +116,19 @@ function namesIn(folder: string): readonly string[] {
   } catch {
     throw new CommandError(`${folder}: not a folder that can be read`);
   }
+}
+
+/**
+ * Rule files in the folders of `folder`, except hidden ones and installed packages: if they were ignored, their rules would be planned
+ * as deleted.
+ */
+function rulesBelow(folder: string, place = ''): readonly string[] {
+  return readdirSync(join(folder, place), { withFileTypes: true }).flatMap((entry) => {
+    const name = join(place, entry.name);
+    if (!entry.isDirectory())
+      return place !== '' && (name.endsWith(ruleSuffix) || isMisnamed(name, ruleSuffix)) ? [name] : [];
+    return entry.name.startsWith('.') || entry.name === 'node_modules' ? [] : rulesBelow(folder, name);
+  });
 }
 
 function readRule(folder: string, key: string, hasLayout: boolean): PlannedRule {

@@ -1,5 +1,14 @@
 /** Rules as files [rules §12]: pull, plan and apply by the program, on both engines. */
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -212,7 +221,16 @@ describe.each(engines)('rules as files on %s', (engine) => {
       renameSync(join(folder, from), join(folder, to));
       expect((await setpoint('plan', folder)).stderr).toContain(`${to}: rename it to end in .rule.yaml`);
     }
-    renameSync(join(folder, 'two.Rule.yaml'), join(folder, 'Two.rule.yaml'));
+    for (const below of ['of-the-boiler', 'node_modules', '.git'])
+      mkdirSync(join(folder, below, 'deeper'), { recursive: true });
+    renameSync(join(folder, 'two.Rule.yaml'), join(folder, 'of-the-boiler', 'deeper', 'two.rule.yaml'));
+    for (const other of ['node_modules', '.git'])
+      copyFileSync(join(folder, 'three.rule.yaml'), join(folder, other, 'deeper', 'three.rule.yaml'));
+    const moved = (await setpoint('plan', folder)).stderr;
+    expect(moved.split('\n').filter((line) => line.includes('deeper'))).toEqual([
+      `setpoint: of-the-boiler/deeper/two.rule.yaml: move it to ${folder}; folders in it are not read`,
+    ]);
+    renameSync(join(folder, 'of-the-boiler', 'deeper', 'two.rule.yaml'), join(folder, 'Two.rule.yaml'));
     rmSync(join(folder, 'Two.rule.yaml'));
     rmSync(join(folder, 'three.layout.json'));
     writeFileSync(join(folder, 'one.rule.yaml'), 'schema: svc.rule.v1\nname: One\ntrigger: { type: sometimes }\n');

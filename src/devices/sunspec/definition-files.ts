@@ -8,17 +8,13 @@ import type { SunSpecModel } from '../../site/sunspec/model.ts';
 /** In the order of their numbers. Throws a YamlError with one line per fault. */
 export function readModelDefinitions(configDir: string): readonly SunSpecModel[] {
   const files = new Map<number, string>();
-  const models = readConfigFolder(
-    join(configDir, 'sunspec'),
-    (file) => file.endsWith('.json'),
-    (text, shown) => {
-      const model = readModelDefinition(text, shown);
-      const other = files.get(model.model);
-      if (other !== undefined)
-        throw new YamlError([`${shown}:1: /id model ${model.model} is defined in ${other} too: keep one of the two`]);
-      files.set(model.model, shown);
-      return model;
-    },
-  );
+  const models = readConfigFolder(join(configDir, 'sunspec'), '.json', (text, shown) => {
+    const model = readModelDefinition(text, shown);
+    const other = files.get(model.model);
+    if (other !== undefined)
+      throw new YamlError([`${shown}:1: /id model ${model.model} is defined in ${other} too: keep one of the two`]);
+    files.set(model.model, shown);
+    return model;
+  });
   return models.toSorted((a, b) => a.model - b.model);
 }

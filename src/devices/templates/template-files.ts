@@ -33,11 +33,12 @@ const byName = (templates: readonly DeviceTemplate[]): ReadonlyMap<string, Devic
 function templatesIn(folder: string, isWanted = (_file: string): boolean => true): DeviceTemplate[] {
   return readConfigFolder(
     folder,
-    (file) => file.endsWith(ending) && isWanted(file),
+    ending,
     (text, shown, file) => {
       const template = readDeviceTemplate(text, shown);
       if (`${template.name}${ending}` !== file) throw new YamlError([`${shown}:1: /name must be that of the file`]);
       return template;
     },
+    isWanted,
   );
 }

@@ -150,6 +150,17 @@ describe('[data-processing §2.1] Config', () => {
     expect(lines()).toEqual(['tasks: the folder does not exist', 'routes.yaml: file not found, or it cannot be read']);
   });
 
+  test('a file with another spelling of the ending is an error, not a declaration that is missed', () => {
+    const place = (name: string) => join(folder, 'processing', name);
+    writeFileSync(place('tasks/other.yml'), '');
+    writeFileSync(place('bindings/other.YAML'), '');
+    expect(lines()).toEqual([
+      'tasks/other.yml: rename it to end in .yaml',
+      'bindings/other.YAML: rename it to end in .yaml',
+    ]);
+    expect(() => readTasks(place('tasks'))).toThrow('other.yml: rename it to end in .yaml');
+  });
+
   test('a folder of tasks alone is named with its path, and why it cannot be read', () => {
     const tasks = join(folder, 'processing', 'tasks');
     rmSync(tasks, { recursive: true });

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isMisnamed } from '../../base/config-folder.ts';
 import { YamlError } from '../../base/yaml.ts';
 import { readTask } from '../../contract/task/read.ts';
 import type { Site } from '../../site/site.ts';
@@ -40,7 +41,11 @@ function files(folder: string, part: string, lines: string[]): string[] {
   const shown = part === '.' ? folder : part;
   let names: string[];
   try {
-    names = readdirSync(join(folder, part)).filter((name) => name.endsWith('.yaml'));
+    const all = readdirSync(join(folder, part)).toSorted();
+    for (const name of all)
+      if (isMisnamed(name, '.yaml'))
+        lines.push(`${part === '.' ? name : `${part}/${name}`}: rename it to end in .yaml`);
+    names = all.filter((name) => name.endsWith('.yaml'));
   } catch (error) {
     lines.push(`${shown}: ${unreadable(error)}`);
     return [];
@@ -49,7 +54,7 @@ function files(folder: string, part: string, lines: string[]): string[] {
     lines.push(`${shown}: ${names.length} files; at most ${configurationLimits.files} are allowed`);
     return [];
   }
-  return names.sort().map((name) => (part === '.' ? name : `${part}/${name}`));
+  return names.map((name) => (part === '.' ? name : `${part}/${name}`));
 }
 
 function unreadable(error: unknown): string {
