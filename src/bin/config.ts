@@ -179,7 +179,8 @@ export function readLimits(configDir: string): ServiceLimits {
 
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   const text = readOptional(join(configDir, siteFile));
-  if (text === null) throw new StartError(`no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
+  if (text === null)
+    throw new StartError(`no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR, or create one with setpoint site new`);
   return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
 }
 

@@ -143,7 +143,7 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     expect((await service.command('POST', '/alarms/soc-high/acknowledge')).status).toBe(422);
     expect(await inState('soc-high', 'active-unacknowledged')).toMatchObject({ count: 2 });
     const listed = runCommand('setpoint', ['alarms', 'list'], env);
-    expect(listed.stdout).toContain('soc-high');
+    expect(listed.stdout).toMatch(/^soc-high\thigh\t.*\tBattery full\tabove 90\tStop charging\.$/m);
     for (const seconds of [0, shelveSecondsMax + 1]) {
       const body = { for_seconds: seconds, reason: 'too short or too long' };
       expect((await service.command('POST', '/alarms/soc-high/shelve', body)).status).toBe(400);

@@ -22,6 +22,7 @@ const columns: readonly Column<Alarm>[] = [
   { title: 'SHELVED UNTIL', cell: (alarm) => alarm.shelved_until },
   { title: 'NAME', cell: (alarm) => alarm.name },
   { title: 'THRESHOLD', cell: ({ threshold }) => (threshold === null ? null : `${threshold.kind} ${threshold.value}`) },
+  { title: 'MESSAGE', cell: (alarm) => alarm.message },
 ];
 const params = { alarm_id: 'the id of an alarm' };
 

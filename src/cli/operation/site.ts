@@ -49,7 +49,7 @@ export const siteCommands = [
     failure: ({ data: { issues } }) => (issues.length === 0 ? undefined : issues.join('\n')),
   }),
   operationCommand('site reload', site.reload, {
-    description: 'apply new points, channels and limits of site.yaml without a restart',
+    description: 'apply a changed site.yaml, and renewed certificates of channels, without a restart',
     change: () => 'apply the changes of site.yaml to the running service; `setpoint site changes` lists them',
     print(terminal, { data: { rules, warnings, ...changes } }) {
       if (isEmpty(changes)) terminal.out('no changes\n');
