@@ -242,7 +242,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
   test('the message about a certificate names it and its end', async () => {
     await look({ endingCertificates: [certificate] });
     expect(keeper.list().find(({ id }) => id === 'certificate-expiring')?.message).toBe(
-      'Valid until 2020-01-31T00:00:00.000Z: cert.pem of channel broker. After that the channel cannot connect. Files are read again by setpoint site reload.',
+      'Valid until 2020-01-31T00:00:00.000Z: cert.pem of channel broker. After that no new connection succeeds. Files of channels are read again by setpoint site reload.',
     );
     await look({ endingCertificates: null });
     expect(state('certificate-expiring')).toBe('active-unacknowledged');

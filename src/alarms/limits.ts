@@ -27,7 +27,7 @@ export const alarmLimitsSchema = strict({
   certificate_notice_ms: limit(
     1_209_600_000,
     [0, 31_536_000_000],
-    'time before the end of a certificate of a channel at which the alarm is raised',
+    'time before the end of a certificate, of a channel or of the database server, at which the alarm is raised',
   ),
   history_days: limit(400, [1, 36_500], 'age at which changes of alarms are removed'),
   history_rows_max: limit(200_000, [100, 10_000_000], 'changes of alarms that are kept'),

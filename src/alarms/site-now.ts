@@ -17,7 +17,7 @@ export interface SiteNow {
   readonly nowMs: number;
   readonly sample: TableSample | null;
   readonly channels: readonly { readonly id: string; readonly state: ChannelState }[];
-  /** Certificates of channels that end within `certificate_notice_ms`; null while none does and some are not known. */
+  /** Certificates of channels and of the database server that end within `certificate_notice_ms`; null while none does and some are not known. */
   readonly endingCertificates: ReturnType<typeof endingSoon> | null;
   /** Rules whose last runs all failed or were all skipped, with their names. */
   readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;

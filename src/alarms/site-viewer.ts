@@ -14,6 +14,7 @@ export interface SiteViewerParts {
   readonly limits: AlarmLimits;
   readonly sample: () => Promise<TableSample | null>;
   readonly channels: DeviceLayer['channels'];
+  /** Of channels, and of a database server. */
   readonly certificates: DeviceLayer['certificates'];
   readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
   readonly rules: Pick<RuleStore, 'names'>;

@@ -11,6 +11,7 @@ import type { RuleStore } from '../automation/store/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
+import type { KnownCertificate } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
 import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
@@ -50,7 +51,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     limits: limits.alarms,
     sample,
     channels: () => role.devices.channels(),
-    certificates: () => role.devices.certificates(),
+    certificates: () => [...role.devices.certificates(), ...serverCertificate(database)],
     engine: role.engine,
     rules,
     auditBroken,
@@ -93,4 +94,9 @@ export function serviceAlarms(setup: AlarmSetup) {
       await keeper.stop();
     },
   };
+}
+
+function serverCertificate(database: Pick<Database, 'certificateEndMs'>): KnownCertificate[] {
+  const endMs = database.certificateEndMs();
+  return endMs === null ? [] : [{ what: 'the certificate of the database server', endMs }];
 }

@@ -57,6 +57,8 @@ export interface Handle<Tables> {
    * a server, where it would save nothing.
    */
   readonly batch: Batch | null;
+  /** When the certificate that a server showed last ends, in wall milliseconds; null without one. */
+  certificateEndMs(): number | null;
   close(): Promise<void>;
 }
 
@@ -150,6 +152,7 @@ function handleOf<Tables>(query: Kysely<Tables>, clock: Clock, batch: Batch): Om
     transaction,
     // Holding the connection keeps this out of open transactions.
     batch: (statements) => patiently(clock, () => query.connection().execute(() => batch(statements))),
+    certificateEndMs: () => null,
   };
 }
 
@@ -193,6 +196,7 @@ function openServer<Tables>(place: PostgresPlace, { name, server: steps }: Datab
     },
     transaction: (work) => query.transaction().execute(work),
     batch: null,
+    certificateEndMs: server.certificateEndMs,
     async close() {
       await query.destroy();
       await server.close();

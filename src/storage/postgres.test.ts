@@ -1,12 +1,16 @@
 /** PostgreSQL under the query layer behaves as the embedded engine does: locks, numbers, trouble, formats [platform §3]. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { decoder } from '../base/decode.ts';
 import { schemas } from '../databases/schemas.ts';
 import { openDatabase } from '../databases/site-database.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
+import { makePostgres } from '../testing/postgres-server.ts';
 import type { Database } from './database.ts';
 import { migratePostgres, type PostgresPlace } from './postgres.ts';
 import { storageLimits, storageLimitsSchema } from './server-limits.ts';
@@ -34,6 +38,23 @@ test('a schema has at most 58 characters, so that names made of it fit the serve
   const named = (length: number) => decode({ ...storageLimits, postgres_schema: 's'.repeat(length) });
   expect(named(58).ok).toBe(true);
   expect(named(59)).toMatchObject({ ok: false, issues: [{ path: '/postgres_schema' }] });
+});
+
+test('[alarms §2.2] the end of the certificate that the server shows is known once connected; without TLS there is none', async () => {
+  expect((await open()).certificateEndMs()).toBeNull();
+  const fixture = (name: string): string => join(import.meta.dirname, '..', 'devices', 'driver', 'fixture', name);
+  const [cert, key] = ['broker-cert.pem', 'broker-key.pem'].map((name) => readFileSync(fixture(name), 'utf8'));
+  if (cert === undefined || key === undefined) throw new Error('no certificate');
+  const server = await makePostgres('careless', { cert, key });
+  onTestFinished(server.stop);
+  await server.start();
+  const url = `${server.url}?sslmode=verify-full&sslrootcert=${fixture('broker-cert.pem')}`;
+  const database = openDatabase({ url, limits: storageLimits });
+  onTestFinished(database.close);
+  expect(database.certificateEndMs()).toBeNull();
+  await database.ready();
+  await database.commitNothing();
+  expect(database.certificateEndMs()).toBe(new X509Certificate(cert).validToDate.getTime());
 });
 
 describe('the format', () => {

@@ -4,6 +4,7 @@
  * deadlock; numbers are returned as numbers; a failure of the server is a retryable refusal. A broken connection is
  * discarded; the next query opens a new one.
  */
+import { TLSSocket } from 'node:tls';
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../base/fault.ts';
@@ -33,6 +34,8 @@ export interface PostgresServer {
   readonly dialect: PostgresDialect;
   /** A connection for exclusive use, until it is released. */
   connect(): Promise<PostgresConnection>;
+  /** When the certificate that the server showed last ends, in wall milliseconds; null without one. */
+  certificateEndMs(): number | null;
   close(): Promise<void>;
 }
 
@@ -83,6 +86,10 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
   const pool = new pg.Pool({ ...connectionOf(place), max: limits.connections_max });
   // A broken idle connection leaves the pool by itself.
   pool.on('error', () => undefined);
+  let certificateEndMs: number | null = null;
+  pool.on('connect', (client) => {
+    certificateEndMs = certificateEndOf(client);
+  });
   const begin = `BEGIN; ${takeLock(limits.postgres_schema, lock)}`;
   const prepared = new WeakSet<object>();
 
@@ -121,10 +128,19 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
         release: (destroy) => client.release(destroy),
       };
     },
+    certificateEndMs: () => certificateEndMs,
     async close() {
       if (!pool.ended) await pool.end();
     },
   };
+}
+
+/** The library's types leave out the socket. */
+function certificateEndOf(client: pg.PoolClient): number | null {
+  const { connection } = client as { readonly connection?: { readonly stream?: unknown } };
+  const stream = connection?.stream;
+  const certificate = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined;
+  return certificate?.validToDate.getTime() ?? null;
 }
 
 /** The connection settings of this place. */

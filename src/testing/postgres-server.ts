@@ -16,6 +16,12 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
+/** PEM texts. */
+interface ServerTls {
+  readonly cert: string;
+  readonly key: string;
+}
+
 interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -31,7 +37,7 @@ const careless = `fsync = off\nfull_page_writes = off\nshared_buffers = '32MB'\n
 const durable = `shared_buffers = '128MB'\n`;
 
 /** A server that is not running; its cluster is created when it first starts. */
-export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): Promise<TestPostgres> {
+export async function makePostgres(kind: 'careless' | 'durable' = 'careless', tls?: ServerTls): Promise<TestPostgres> {
   const port = await ownPort();
   const owner = userInfo().uid === 0 ? nobody : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-postgres-'));
@@ -41,7 +47,7 @@ export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): P
   const start = async (): Promise<void> => {
     const { initdb, postgres } = await binaries(owner === undefined ? undefined : join(folder, 'native'));
     if (!existsSync(data))
-      await makeCluster(initdb, data, owner, `port = ${port}\n${kind === 'durable' ? durable : careless}`);
+      await makeCluster(initdb, data, owner, `port = ${port}\n${kind === 'durable' ? durable : careless}`, tls);
     server = await startServer(postgres, data, owner);
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
@@ -66,7 +72,13 @@ export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): P
 
 type Owner = typeof nobody | undefined;
 
-async function makeCluster(initdb: string, data: string, owner: Owner, settings: string): Promise<void> {
+async function makeCluster(
+  initdb: string,
+  data: string,
+  owner: Owner,
+  settings: string,
+  tls: ServerTls | undefined,
+): Promise<void> {
   const flags = ['--username=test', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
   const maker = spawn(initdb, [`--pgdata=${data}`, ...flags], { ...owner, stdio: ['ignore', 'ignore', 'pipe'] });
   let trouble = '';
@@ -75,8 +87,17 @@ async function makeCluster(initdb: string, data: string, owner: Owner, settings:
   if (code !== 0) throw new Error(`initdb failed: ${trouble}`);
   writeFileSync(
     join(data, 'postgresql.auto.conf'),
-    `listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 200\n${settings}`,
+    `listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 200\n${settings}${tls === undefined ? '' : 'ssl = on\n'}`,
   );
+  // The names that the server looks for.
+  for (const [name, text] of [
+    ['server.crt', tls?.cert],
+    ['server.key', tls?.key],
+  ] as const) {
+    if (text === undefined) continue;
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (owner !== undefined) chownSync(join(data, name), owner.uid, owner.gid);
+  }
 }
 
 function startServer(postgres: string, data: string, owner: Owner): Promise<ChildProcess> {

@@ -1,4 +1,4 @@
-/** Certificates of channels that end soon. Without the alarm, the first sign is a channel that cannot connect again. */
+/** Certificates of channels and of the database server that end soon. Without the alarm, the first sign is a connection that fails. */
 import { timeLabel } from '../../base/timestamp.ts';
 import { type AlarmSource, builtIn } from './source.ts';
 
@@ -12,7 +12,7 @@ export const certificateAlarms: AlarmSource = {
         priority: 'medium',
         message: [
           ...(endingCertificates ?? []).map(({ what, endMs }) => `Valid until ${timeLabel(endMs)}: ${what}.`),
-          'After that the channel cannot connect. Files are read again by setpoint site reload.',
+          'After that no new connection succeeds. Files of channels are read again by setpoint site reload.',
         ].join(' '),
       }),
       raw: endingCertificates === null ? null : endingCertificates.length > 0,
