@@ -1,5 +1,5 @@
 /** Files of one kind in a folder of the config dir, such as device templates: all are read, and one error lists the faults of all. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { YamlError } from './yaml.ts';
 
@@ -12,6 +12,12 @@ export function isMisnamed(file: string, ending: '.yaml' | '.json' | '.rule.yaml
       .replace(/\.yml$/, '.yaml')
       .endsWith(ending)
   );
+}
+
+/** The entry of a folder that was meant to be `file`, such as `service.yml` for `service.yaml`; undefined without one. */
+export function misnamedAs(folder: string, file: `${string}.yaml`): string | undefined {
+  const name = (entry: string): string => entry.toLowerCase().replace(/\.yml$/, '.yaml');
+  return existsSync(folder) ? readdirSync(folder).find((entry) => entry !== file && name(entry) === file) : undefined;
 }
 
 /**

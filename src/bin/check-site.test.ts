@@ -1,5 +1,5 @@
 /** `setpoint site check` finds what a start would refuse in any file of the configuration [points §1.2]. */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -56,4 +56,16 @@ test('[points §1.2] a certificate that ends soon, or has ended, is a warning', 
   expect((await checkSite(folder, {})).warnings).toEqual([
     'ended-cert.pem of channel cloud is valid until 2020-01-31T00:00:00.000Z',
   ]);
+});
+
+test('a site or service file with another spelling of its name is a fault, not a file that is missed', async () => {
+  for (const name of ['service.yml', 'Service.yaml']) {
+    expect(await faultsOf({ [name]: 'notify: { urls: ["https://alarms.example/"] }' })).toEqual([
+      `${name}: rename it to service.yaml`,
+    ]);
+    rmSync(join(folder, name));
+  }
+  renameSync(join(folder, 'site.yaml'), join(folder, 'site.yml'));
+  expect((await checkSite(folder, {})).faults).toEqual(['site.yml: rename it to site.yaml']);
+  expect((await checkSite(join(folder, 'none'), {})).faults).toEqual([expect.stringMatching(/^no site\.yaml in /)]);
 });

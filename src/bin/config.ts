@@ -17,6 +17,7 @@ import {
   ruleSettingsSchema,
 } from '../automation/limits.ts';
 import { type BacktestLimits, ruleBacktestLimits, ruleBacktestLimitsSchema } from '../backtest/limits.ts';
+import { misnamedAs } from '../base/config-folder.ts';
 import type { LogLevel } from '../base/log.ts';
 import { strict } from '../base/schema.ts';
 import { readYaml } from '../base/yaml.ts';
@@ -151,7 +152,7 @@ const serviceFile = 'service.yaml';
 const siteFile = 'site.yaml';
 
 export function readLimits(configDir: string): ServiceLimits {
-  const text = readOptional(join(configDir, serviceFile));
+  const text = readOptional(configDir, serviceFile);
   // An empty file is YAML's null: all defaults apply.
   const given = text === null || text.trim() === '' ? {} : readYaml(text, serviceFile, serviceSchema);
   const storage = { ...storageLimits, ...given.storage };
@@ -178,7 +179,7 @@ export function readLimits(configDir: string): ServiceLimits {
 }
 
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
-  const text = readOptional(join(configDir, siteFile));
+  const text = readOptional(configDir, siteFile);
   if (text === null)
     throw new StartError(`no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR, or create one with setpoint site new`);
   return pacedSite(readSite(text, siteFile, readSiteFiles(configDir)), replaySpeed);
@@ -192,11 +193,17 @@ export function pacedSite(site: Site, replaySpeed: number | undefined): Site {
   return { ...site, channels: site.channels.map(paced) };
 }
 
-function readOptional(path: string): string | null {
+/** Null without the file. */
+function readOptional(configDir: string, file: typeof serviceFile | typeof siteFile): string | null {
+  const path = join(configDir, file);
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') {
+      const misnamed = misnamedAs(configDir, file);
+      if (misnamed === undefined) return null;
+      throw new StartError(`${misnamed}: rename it to ${file}`);
+    }
     throw new StartError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
