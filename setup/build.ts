@@ -96,7 +96,7 @@ const noted: Plugin = {
 };
 
 const smallModules = [
-  ...['clock', 'deadline', 'fault', 'id', 'nearest-name', 'optional-library', 'own-file', 'timestamp', 'trim-heap', 'turns'].map(
+  ...['clock', 'deadline', 'fault', 'id', 'nearest-name', 'optional-library', 'own-file', 'timestamp', 'trim-heap', 'turns', 'validity'].map(
     (name) => `base/${name}`,
   ),
   'site/quality',

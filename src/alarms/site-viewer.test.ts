@@ -53,17 +53,17 @@ describe('[alarms §2] the view of a site', () => {
 
   test('certificates within `certificate_notice_ms` of their end, at its edge; without one, an unknown one leaves it open', async () => {
     const endMs = Date.parse('2030-01-01T00:00:00Z');
-    const known = { what: 'cert.pem of channel broker', endMs };
-    let certificates: { what: string; endMs: number | null }[] = [known];
+    const known = { what: 'cert.pem of channel broker', validity: { beginMs: 0, endMs } };
+    let certificates: ReturnType<SiteViewerParts['certificates']> = [known];
     const { clock, after } = bench({ certificates: () => certificates });
     const notice = endMs - alarmLimits.certificate_notice_ms;
     const seen = async () => (await after(0)).endingCertificates;
     clock.advance(notice - 1 - clock.wallMs());
     expect(await seen()).toEqual([]);
-    certificates = [known, { what: 'the broker', endMs: null }];
+    certificates = [known, { what: 'the broker', validity: null }];
     expect(await seen()).toBeNull();
     clock.advance(1);
-    expect(await seen()).toEqual([known]);
+    expect(await seen()).toEqual([{ what: known.what, endMs }]);
   });
 
   test('`probe_interval_ms`: storage is tried no more often', async () => {

@@ -79,7 +79,7 @@ export class SiteViewer {
     const { clock, limits, certificates } = this.#parts;
     const all = certificates();
     const ending = endingSoon(all, limits.certificate_notice_ms, clock.wallMs());
-    return ending.length === 0 && all.some(({ endMs }) => endMs === null) ? null : ending;
+    return ending.length === 0 && all.some(({ validity }) => validity === null) ? null : ending;
   }
 
   #countRestarts(nowMs: number): void {

@@ -96,7 +96,7 @@ export function serviceAlarms(setup: AlarmSetup) {
   };
 }
 
-function serverCertificate(database: Pick<Database, 'certificateEndMs'>): KnownCertificate[] {
-  const endMs = database.certificateEndMs();
-  return endMs === null ? [] : [{ what: 'the certificate of the database server', endMs }];
+function serverCertificate(database: Pick<Database, 'certificate'>): KnownCertificate[] {
+  const validity = database.certificate();
+  return validity === null ? [] : [{ what: 'the certificate of the database server', validity }];
 }

@@ -195,7 +195,7 @@ class OpenChannel implements DeviceChannel {
   }
 
   #begin(seat: Seat): Driver {
-    const { clock, limits, materials } = this.#around;
+    const { clock, limits, materials, memory } = this.#around;
     const isCurrent = (): boolean => !this.#stopped && !seat.left;
     const whileCurrent =
       <A extends unknown[]>(work: (...given: A) => void) =>
@@ -218,8 +218,9 @@ class OpenChannel implements DeviceChannel {
       },
       setOnline: whileCurrent((online) => this.#setOnline(online)),
       reconnected: whileCurrent(() => this.#safeUnwritten()),
-      certified: whileCurrent((endMs) => {
-        this.#around.memory.certificateEndMs[this.position] = endMs;
+      certified: whileCurrent(({ beginMs, endMs }) => {
+        memory.certificateBeginMs[this.position] = beginMs;
+        memory.certificateEndMs[this.position] = endMs;
       }),
       take: (index) => (isCurrent() ? this.#take(index) : null),
       done: whileCurrent((command, failure) => this.#done(command, failure)),

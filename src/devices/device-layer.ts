@@ -153,7 +153,7 @@ class RestartedLayer implements DeviceLayer {
   }
 
   certificates(): readonly KnownCertificate[] {
-    return [...this.#fileCertificates, ...brokerCertificates(this.#site.channels, this.#memory.certificateEndMs)];
+    return [...this.#fileCertificates, ...brokerCertificates(this.#site.channels, this.#memory)];
   }
 
   async counts(): Promise<CommandCounts> {

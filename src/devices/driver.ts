@@ -1,6 +1,7 @@
 /** The driver interface: one driver per channel reads points into the live table and carries out commands. */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Validity } from '../base/validity.ts';
 import type { TakenCommand } from '../points/command-slots.ts';
 import type { QualityCode } from '../site/quality.ts';
 import type { SitePoint } from '../site/site.ts';
@@ -85,8 +86,8 @@ export interface DriverContext {
   reconnected(): void;
   /** Reports whether commands can be sent now; offline channels reject them. */
   setOnline(online: boolean): void;
-  /** The device showed a certificate that ends then, in wall milliseconds. */
-  certified(endMs: number): void;
+  /** The device showed a certificate. */
+  certified(validity: Validity): void;
   /** The next command for this channel, raw, or null. Called only when it can be sent at once: nothing is queued. */
   nextCommand(): TakenCommand | null;
   /** The result of a command that was sent: confirmed by the device, or not. */

@@ -61,7 +61,8 @@ export interface PointMemory {
   readonly online: Int32;
   /** By channel: 1 while the device answers and refuses what it is asked. */
   readonly refusing: Int32;
-  /** By channel: wall ms at which the certificate that the other side showed last ends; NaN without one. */
+  /** By channel: wall ms between which the certificate that the other end showed last is valid; NaN without one. */
+  readonly certificateBeginMs: Float64;
   readonly certificateEndMs: Float64;
   /** One cell: the monotonic millisecond until which this process may command. */
   readonly lease: BigInt64Array<SharedArrayBuffer>;
@@ -133,6 +134,7 @@ export function createPointMemory(
     writable: int32(count),
     online: int32(room.channels),
     refusing: int32(room.channels),
+    certificateBeginMs: float64(room.channels),
     certificateEndMs: float64(room.channels),
     lease: new BigInt64Array(new SharedArrayBuffer(8)),
   };
@@ -140,6 +142,7 @@ export function createPointMemory(
   memory.lease[0] = noEnd;
   memory.values.fill(Number.NaN);
   memory.commandedValue.fill(Number.NaN);
+  memory.certificateBeginMs.fill(Number.NaN);
   memory.certificateEndMs.fill(Number.NaN);
   memory.limitLow.fill(Number.NEGATIVE_INFINITY);
   memory.limitHigh.fill(Number.POSITIVE_INFINITY);

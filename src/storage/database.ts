@@ -5,6 +5,7 @@
 import { Kysely, type Transaction as KyselyTransaction, SqliteDialect, sql } from 'kysely';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Validity } from '../base/validity.ts';
 import { openDatabaseThread } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
 import { connectPostgres, migratePostgres, openedOnServer, type PostgresPlace } from './postgres.ts';
@@ -57,8 +58,8 @@ export interface Handle<Tables> {
    * a server, where it would save nothing.
    */
   readonly batch: Batch | null;
-  /** When the certificate that a server showed last ends, in wall milliseconds; null without one. */
-  certificateEndMs(): number | null;
+  /** Of the certificate that a server showed last; null without one. */
+  certificate(): Validity | null;
   close(): Promise<void>;
 }
 
@@ -152,7 +153,7 @@ function handleOf<Tables>(query: Kysely<Tables>, clock: Clock, batch: Batch): Om
     transaction,
     // Holding the connection keeps this out of open transactions.
     batch: (statements) => patiently(clock, () => query.connection().execute(() => batch(statements))),
-    certificateEndMs: () => null,
+    certificate: () => null,
   };
 }
 
@@ -196,7 +197,7 @@ function openServer<Tables>(place: PostgresPlace, { name, server: steps }: Datab
     },
     transaction: (work) => query.transaction().execute(work),
     batch: null,
-    certificateEndMs: server.certificateEndMs,
+    certificate: server.certificate,
     async close() {
       await query.destroy();
       await server.close();

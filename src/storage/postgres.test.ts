@@ -40,8 +40,8 @@ test('a schema has at most 58 characters, so that names made of it fit the serve
   expect(named(59)).toMatchObject({ ok: false, issues: [{ path: '/postgres_schema' }] });
 });
 
-test('[alarms §2.2] the end of the certificate that the server shows is known once connected; without TLS there is none', async () => {
-  expect((await open()).certificateEndMs()).toBeNull();
+test('[alarms §2.2] the validity of the certificate that the server shows is known once connected; without TLS there is none', async () => {
+  expect((await open()).certificate()).toBeNull();
   const fixture = (name: string): string => join(import.meta.dirname, '..', 'devices', 'driver', 'fixture', name);
   const [cert, key] = ['broker-cert.pem', 'broker-key.pem'].map((name) => readFileSync(fixture(name), 'utf8'));
   if (cert === undefined || key === undefined) throw new Error('no certificate');
@@ -51,10 +51,11 @@ test('[alarms §2.2] the end of the certificate that the server shows is known o
   const url = `${server.url}?sslmode=verify-full&sslrootcert=${fixture('broker-cert.pem')}`;
   const database = openDatabase({ url, limits: storageLimits });
   onTestFinished(database.close);
-  expect(database.certificateEndMs()).toBeNull();
+  expect(database.certificate()).toBeNull();
   await database.ready();
   await database.commitNothing();
-  expect(database.certificateEndMs()).toBe(new X509Certificate(cert).validToDate.getTime());
+  const { validFromDate, validToDate } = new X509Certificate(cert);
+  expect(database.certificate()).toEqual({ beginMs: validFromDate.getTime(), endMs: validToDate.getTime() });
 });
 
 describe('the format', () => {

@@ -4,10 +4,10 @@
  * deadlock; numbers are returned as numbers; a failure of the server is a retryable refusal. A broken connection is
  * discarded; the next query opens a new one.
  */
-import { TLSSocket } from 'node:tls';
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../base/fault.ts';
+import { shownValidity, type Validity } from '../base/validity.ts';
 import { wholeSiteLimits } from './limits.ts';
 import type { StorageLimits } from './server-limits.ts';
 
@@ -34,8 +34,8 @@ export interface PostgresServer {
   readonly dialect: PostgresDialect;
   /** A connection for exclusive use, until it is released. */
   connect(): Promise<PostgresConnection>;
-  /** When the certificate that the server showed last ends, in wall milliseconds; null without one. */
-  certificateEndMs(): number | null;
+  /** Of the certificate that the server showed last; null without one. */
+  certificate(): Validity | null;
   close(): Promise<void>;
 }
 
@@ -86,9 +86,11 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
   const pool = new pg.Pool({ ...connectionOf(place), max: limits.connections_max });
   // A broken idle connection leaves the pool by itself.
   pool.on('error', () => undefined);
-  let certificateEndMs: number | null = null;
+  let certificate: Validity | null = null;
   pool.on('connect', (client) => {
-    certificateEndMs = certificateEndOf(client);
+    // The library's types leave out the socket.
+    const { connection } = client as { readonly connection?: { readonly stream?: unknown } };
+    certificate = shownValidity(connection?.stream);
   });
   const begin = `BEGIN; ${takeLock(limits.postgres_schema, lock)}`;
   const prepared = new WeakSet<object>();
@@ -128,19 +130,11 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
         release: (destroy) => client.release(destroy),
       };
     },
-    certificateEndMs: () => certificateEndMs,
+    certificate: () => certificate,
     async close() {
       if (!pool.ended) await pool.end();
     },
   };
-}
-
-/** The library's types leave out the socket. */
-function certificateEndOf(client: pg.PoolClient): number | null {
-  const { connection } = client as { readonly connection?: { readonly stream?: unknown } };
-  const stream = connection?.stream;
-  const certificate = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined;
-  return certificate?.validToDate.getTime() ?? null;
 }
 
 /** The connection settings of this place. */

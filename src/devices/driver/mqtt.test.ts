@@ -279,7 +279,9 @@ describe('[points §3.2] mqtt connections', () => {
     devices = runDevices(text, { ...folders, configDir });
     await devices.online();
     const ends = () =>
-      devices?.layer.certificates().map(({ what, endMs }) => [what, new Date(endMs ?? 0).getUTCFullYear()]);
+      devices?.layer
+        .certificates()
+        .map(({ what, validity }) => [what, new Date(validity?.endMs ?? 0).getUTCFullYear()]);
     expect(ends()).toEqual([
       ['cert.pem of channel broker', 2126],
       ['cert.pem of channel broker', 2126],

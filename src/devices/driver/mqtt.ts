@@ -3,11 +3,11 @@
  * retained and no offline queue: each connection has its own client, so that unconfirmed commands of one are never
  * sent again on the next. A connection in an unknown state is closed, and its readings become bad.
  */
-import { TLSSocket } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import { createFaultLog } from '../../base/log.ts';
+import { shownValidity } from '../../base/validity.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
@@ -162,10 +162,8 @@ class MqttDriver implements Driver {
     // One for each unconfirmed command, beside those of the driver and of the library.
     client.setMaxListeners(limits.mqtt_in_flight + 16);
     client.on('connect', () => {
-      const { stream } = client;
-      const certificate = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined;
-      if (this.#client === client && certificate !== undefined)
-        this.#context.certified(certificate.validToDate.getTime());
+      const validity = shownValidity(client.stream);
+      if (this.#client === client && validity !== null) this.#context.certified(validity);
       // Before the first message of this connection.
       if (this.#client === client && this.#hasLost) this.#backAgain();
       void this.#subscribe(client);

@@ -1,16 +1,13 @@
 /** How long the certificates of MQTT channels [points §3.2] are valid, for the alarm about those that end soon [alarms §2.2]. */
+import { type Validity, validityOf } from '../../base/validity.ts';
 import type { Channel } from '../../site/protocol/index.ts';
 import type { MqttCredentials } from '../driver/mqtt.ts';
 import { certificatesIn } from './tls-files.ts';
 
-/** Wall milliseconds; null while it is not known, because the channel has not been connected. */
 export interface KnownCertificate {
   readonly what: string;
-  readonly endMs: number | null;
-}
-
-function endsOf(pem: string): number[] {
-  return certificatesIn(pem).map(({ validToDate }) => validToDate.getTime());
+  /** Null while it is not known, because the channel has not been connected. */
+  readonly validity: Validity | null;
 }
 
 /** The files of the channels, whose contents are in `credentials`. */
@@ -21,31 +18,46 @@ export function fileCertificates(
   return channels.flatMap((channel) => {
     if (channel.driver !== 'mqtt') return [];
     const { ca, cert } = credentials.get(channel.id) ?? {};
-    const named = (file: string | undefined, endMs: number) => ({ what: `${file} of channel ${channel.id}`, endMs });
-    return [
-      // A chain is valid while all of its certificates are; of several authorities, one is enough.
-      ...(cert === undefined ? [] : [named(channel.cert_file, Math.min(...endsOf(cert)))]),
-      ...(ca === undefined ? [] : [named(channel.ca_file, Math.max(...endsOf(ca)))]),
-    ];
+    const named = (file: string | undefined, validity: Validity | undefined) =>
+      validity === undefined ? [] : [{ what: `${file} of channel ${channel.id}`, validity }];
+    // A chain is valid while all of its certificates are; of several authorities, one is enough.
+    return [...named(channel.cert_file, byEnd(cert)[0]), ...named(channel.ca_file, byEnd(ca).at(-1))];
   });
 }
 
-/** Those that brokers have shown; `endMs` by position of the channel, NaN before its first connection. */
-export function brokerCertificates(channels: readonly Channel[], endMs: Float64Array): KnownCertificate[] {
+/** Those of a PEM text, the first to end first. */
+function byEnd(pem: string | undefined): readonly Validity[] {
+  if (pem === undefined) return [];
+  return certificatesIn(pem)
+    .map(validityOf)
+    .toSorted((a, b) => a.endMs - b.endMs);
+}
+
+/** Those that brokers have shown. */
+export function brokerCertificates(
+  channels: readonly Channel[],
+  { certificateBeginMs, certificateEndMs }: Readonly<Record<'certificateBeginMs' | 'certificateEndMs', Float64Array>>,
+): KnownCertificate[] {
   return channels.flatMap((channel, position) => {
     if (channel.driver !== 'mqtt' || !channel.url.startsWith('mqtts:')) return [];
-    const end = endMs[position] ?? Number.NaN;
-    return [{ what: `the certificate of the broker of channel ${channel.id}`, endMs: Number.isNaN(end) ? null : end }];
+    const [beginMs = Number.NaN, endMs = Number.NaN] = [certificateBeginMs[position], certificateEndMs[position]];
+    const validity = Number.isNaN(endMs) ? null : { beginMs, endMs };
+    return [{ what: `the certificate of the broker of channel ${channel.id}`, validity }];
   });
 }
 
-/** Those that end within `noticeMs`. */
+/** Certificates of a few days are renewed late in their life: a notice of more than this share of it would never end. */
+const noticeShare = 1 / 3;
+
+/** Those that end within `noticeMs`, or within the last third of a shorter life. */
 export function endingSoon(
   certificates: readonly KnownCertificate[],
   noticeMs: number,
   nowMs: number,
 ): readonly { readonly what: string; readonly endMs: number }[] {
-  return certificates.flatMap(({ what, endMs }) =>
-    endMs !== null && endMs - nowMs <= noticeMs ? [{ what, endMs }] : [],
-  );
+  return certificates.flatMap(({ what, validity }) => {
+    if (validity === null) return [];
+    const { beginMs, endMs } = validity;
+    return endMs - nowMs <= Math.min(noticeMs, (endMs - beginMs) * noticeShare) ? [{ what, endMs }] : [];
+  });
 }
