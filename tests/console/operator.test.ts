@@ -519,6 +519,44 @@ instances:
     folders.remove();
   });
 
+  test('a site without devices says how to connect one; one that was added is applied on the page', async () => {
+    const folders = testFolders(
+      'schema: svc.site.v1\nsite: { id: new, name: New, timezone: UTC }\nchannels: []\ninstances: []\n',
+    );
+    const empty = await startTestService(folders);
+    onTestFinished(async () => {
+      await empty.stop();
+      folders.remove();
+    });
+    const { page, context, complaints } = await visit(browser, empty, { hash: '/points' });
+    const hint = page.getByText('This site has no points yet. Connect a device first:');
+    await hint.getByRole('link', { name: 'Devices' }).click();
+    await page.getByText(/Add a device of a template with setpoint site add/).waitFor();
+    expect(await violations(page)).toEqual([]);
+    const add = [
+      'site',
+      'add',
+      'abb-b23',
+      '--name',
+      'meter',
+      '--set',
+      'host=127.0.0.1',
+      '--set',
+      'port=9',
+      '--confirmed',
+    ];
+    expect(runCommand('setpoint', add, serviceEnvironment(folders)).status).toBe(0);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('cell', { name: 'modbus-tcp' }).waitFor();
+    await page.goto(`${empty.base}/#/points`);
+    await page
+      .getByRole('link', { name: /active_power/ })
+      .first()
+      .waitFor();
+    expect([await hint.count(), complaints]).toEqual([0, []]);
+    await context.close();
+  });
+
   test('names as long as they may be stay within the page, on a phone and on a desk', async () => {
     const [word, channel] = [
       'Wärmepumpenanlage_Gebäudeteil_Nord_'.repeat(4).slice(0, 128),

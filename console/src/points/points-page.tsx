@@ -61,7 +61,12 @@ export function PointsPage() {
         <Failure error={points.error} onRetry={() => void points.refetch()} />
       )}
       {points.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
-      {points.data !== undefined && (shown.length === 0 ? <p>{words.none}</p> : <PointTable points={shown} />)}
+      {all.length > 0 && (shown.length === 0 ? <p>{words.none}</p> : <PointTable points={shown} />)}
+      {points.data?.length === 0 && (
+        <p>
+          {words.noPoints} <Link to="/devices">{t.common.pages.devices}</Link>
+        </p>
+      )}
     </div>
   );
 }

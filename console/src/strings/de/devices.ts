@@ -4,7 +4,7 @@ import type { deviceWords as english } from '../en/devices.ts';
 export const deviceWords: typeof english = {
   title: 'Geräte',
   lead: 'Jeder Kanal führt zu einem Gerät oder Broker. Gezählt wird, seit der Dienst die Steuerung übernommen hat.',
-  none: 'Diese Anlage hat keine Kanäle.',
+  none: 'Diese Anlage hat noch keine Kanäle. Fügen Sie mit setpoint site add ein Gerät nach einer Vorlage hinzu, oder einen Kanal in site.yaml. Ein Engineer kann die Änderung dann auf dieser Seite anwenden.',
   columns: {
     channel: 'Kanal',
     state: 'Zustand',

@@ -9,6 +9,7 @@ export const pointWords: typeof englishPoints = {
   filter: { all: 'Alle', action: 'Aktoren', trouble: 'Nicht gut' },
   shown: (n, all) => (n === all ? `${all} Punkte` : `${n} von ${all} Punkten`),
   none: 'Kein Punkt passt.',
+  noPoints: 'Diese Anlage hat noch keine Punkte. Verbinden Sie zuerst ein Gerät:',
   columns: {
     point: 'Punkt',
     value: 'Wert',

@@ -3,7 +3,7 @@
 export const deviceWords = {
   title: 'Devices',
   lead: 'Each channel connects to one device or broker. Counts start when the service takes control.',
-  none: 'This site has no channels.',
+  none: 'This site has no channels yet. Add a device of a template with setpoint site add, or a channel to site.yaml. An Engineer can then apply the change on this page.',
   columns: {
     channel: 'Channel',
     state: 'State',

@@ -8,6 +8,7 @@ export const pointWords = {
   filter: { all: 'All', action: 'Actuators', trouble: 'Not good' },
   shown: (n: number, all: number) => (n === all ? `${all} points` : `${n} of ${all} points`),
   none: 'No point matches.',
+  noPoints: 'This site has no points yet. Connect a device first:',
   columns: {
     point: 'Point',
     value: 'Value',
