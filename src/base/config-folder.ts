@@ -3,21 +3,20 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { YamlError } from './yaml.ts';
 
-/** Whether a file was meant to have the ending: it is spelled `.yml`, or in capitals. Ignored, it would be missed without a word. */
+/** A name with the usual spelling of its ending: a file `*.yml`, or in capitals, would be missed without a word. */
+function usual(file: string): string {
+  return file.toLowerCase().replace(/\.yml$/, '.yaml');
+}
+
+/** Whether a file was meant to have the ending. */
 export function isMisnamed(file: string, ending: '.yaml' | '.json' | '.rule.yaml'): boolean {
-  return (
-    !file.endsWith(ending) &&
-    file
-      .toLowerCase()
-      .replace(/\.yml$/, '.yaml')
-      .endsWith(ending)
-  );
+  return !file.endsWith(ending) && usual(file).endsWith(ending);
 }
 
 /** The entry of a folder that was meant to be `file`, such as `service.yml` for `service.yaml`; undefined without one. */
 export function misnamedAs(folder: string, file: `${string}.yaml`): string | undefined {
-  const name = (entry: string): string => entry.toLowerCase().replace(/\.yml$/, '.yaml');
-  return existsSync(folder) ? readdirSync(folder).find((entry) => entry !== file && name(entry) === file) : undefined;
+  if (!existsSync(folder)) return undefined;
+  return readdirSync(folder).find((entry) => entry !== file && usual(entry) === file);
 }
 
 /**

@@ -62,10 +62,10 @@ test('[points §3.2] certificate files without a usable certificate or key stop 
     start(siteOf(`[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:1", ${settings} }]`), files);
   const pair = (cert: string, key: string): string => `cert_file: ${cert}, key_file: ${key}`;
   expect(() => started('ca_file: broker-key.pem')).toThrow(
-    'channel broker: broker-key.pem has a PEM certificate that cannot be read, or none',
+    'channel broker: broker-key.pem contains no PEM certificate, or one that cannot be read',
   );
   expect(() => started(pair('broker-key.pem', 'broker-key.pem'))).toThrow(
-    'broker-key.pem has a PEM certificate that cannot be read, or none',
+    'broker-key.pem contains no PEM certificate, or one that cannot be read',
   );
   for (const key of ['broker-cert.pem', 'locked-key.pem'])
     expect(() => started(pair('broker-cert.pem', key))).toThrow(

@@ -140,4 +140,10 @@ test('a block that was released has no rows left, and the bytes it came from non
   ]);
   block.release();
   expect([bytes, ...columns].map(({ length }) => length)).toEqual([0, 0, 0, 0, 0]);
+  // Bytes that share their buffer with others are left alone.
+  const shared = new Uint8Array(new ArrayBuffer(4096), 8, packRows(given, afterMs).length);
+  shared.set(packRows(given, afterMs));
+  const other = new RowBlock(shared, afterMs);
+  other.release();
+  expect([shared.length > 0, other.eventMs.length]).toEqual([true, 0]);
 });

@@ -144,7 +144,10 @@ export class RowBlock {
    */
   release(): void {
     const arrays = [this.#bytes, this.eventMs, this.#values, this.#quality, this.#ingestedMs, this.#sinceMs];
-    for (const buffer of new Set(arrays.flatMap((array) => array?.buffer ?? []))) buffer.transfer(0);
+    const buffers = new Set(arrays.flatMap((array) => array?.buffer ?? []));
+    // Bytes in a larger buffer are not alone in it.
+    if (this.#bytes.byteLength < this.#bytes.buffer.byteLength) buffers.delete(this.#bytes.buffer);
+    for (const buffer of buffers) buffer.transfer(0);
   }
 
   row(place: number): BlockRow {

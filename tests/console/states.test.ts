@@ -81,7 +81,8 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     delivered = (text) => text.replace(/assets\/[\w-]+\.js/, 'assets/index-of-another-build.js');
     await look();
     await notice.waitFor();
-    await page.unroute(`${service.base}/`);
+    // The page may be asking again just now.
+    await page.unrouteAll({ behavior: 'wait' });
     await notice.getByRole('button', { name: 'Reload the page' }).click();
     await page.getByRole('heading', { name: 'Points' }).waitFor();
     expect(await notice.count()).toBe(0);

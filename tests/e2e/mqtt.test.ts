@@ -214,7 +214,7 @@ notify: { mqtt: { channel: broker, topic: alarms } }
     await waitFor(async () => (await alarm('certificate-expiring')) === 'cleared-unacknowledged' || undefined);
     folders.write('cert.pem', 'no certificate');
     await waitFor(async () => (await alarm('configuration-invalid')) === 'active-unacknowledged' || undefined);
-    expect(service.logs()).toContain('cert.pem has a PEM certificate that cannot be read, or none');
+    expect(service.logs()).toContain('cert.pem contains no PEM certificate, or one that cannot be read');
   } finally {
     await service.stop();
     await broker.stop();

@@ -72,6 +72,6 @@ describe('[alarms §2.2] the certificates of channels', () => {
     const torn = pem('ended').replace('MII', 'MI');
     const fault = (text: string) => tlsFault({ ca: { name: 'ca.pem', text }, cert: undefined, key: undefined });
     expect(fault(pem('broker') + pem('ended'))).toBeNull();
-    expect(fault(pem('broker') + torn)).toBe('ca.pem has a PEM certificate that cannot be read, or none');
+    expect(fault(pem('broker') + torn)).toBe('ca.pem contains no PEM certificate, or one that cannot be read');
   });
 });

@@ -19,7 +19,7 @@ interface TlsFile {
 export function tlsFault({ ca, cert, key }: TlsFiles): string | null {
   for (const file of [ca, cert])
     if (file !== undefined && !works(() => certificatesIn(file.text)))
-      return `${file.name} has a PEM certificate that cannot be read, or none`;
+      return `${file.name} contains no PEM certificate, or one that cannot be read`;
   if (key !== undefined && !works(() => createPrivateKey(key.text)))
     return `${key.name} contains no PEM private key, or the key has a passphrase`;
   if (
