@@ -22,6 +22,11 @@ test('[points §2] other scales, and offsets, are one multiplication and one add
   expect(engineeringValue(7, { scale: 1, offset: 0.5 })).toBe(7.5);
 });
 
+test('[points §2] zero has no sign in the register, whatever the sign of the scale', () => {
+  for (const scale of [-0.1, -2.5, 0.1, 2.5])
+    for (const offset of [0, 40]) expect(rawValue(offset, { scale, offset })).toBe(0);
+});
+
 test('[points §2] the way back: the register gets the raw value that was read', () => {
   fc.assert(
     fc.property(

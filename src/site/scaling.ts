@@ -14,10 +14,11 @@ export function engineeringValue(raw: number, { scale, offset }: Scaling): numbe
   return (inverse === null ? raw * scale : raw / inverse) + offset;
 }
 
-/** (value − offset) ÷ scale. */
+/** (value − offset) ÷ scale. A negative scale would make -0 of 0, which a register of floats keeps. */
 export function rawValue(value: number, { scale, offset }: Scaling): number {
   const inverse = wholeInverse(scale);
-  return inverse === null ? (value - offset) / scale : (value - offset) * inverse;
+  const raw = inverse === null ? (value - offset) / scale : (value - offset) * inverse;
+  return raw === 0 ? 0 : raw;
 }
 
 /** 10 for 0.1; null for a number such as 2 or 0.3. */

@@ -40,7 +40,7 @@ test('a schema has at most 58 characters, so that names made of it fit the serve
   expect(named(59)).toMatchObject({ ok: false, issues: [{ path: '/postgres_schema' }] });
 });
 
-test('[alarms §2.2] the validity of the certificate that the server shows is known once connected; without TLS there is none', async () => {
+test('[alarms §2.2] the validity of a server certificate is known after the first connection, and null without TLS', async () => {
   expect((await open()).certificate()).toBeNull();
   const fixture = (name: string): string => join(import.meta.dirname, '..', 'devices', 'driver', 'fixture', name);
   const [cert, key] = ['broker-cert.pem', 'broker-key.pem'].map((name) => readFileSync(fixture(name), 'utf8'));

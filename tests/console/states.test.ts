@@ -54,7 +54,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('a page that was open during an upgrade says so, and loading it again brings the new one', async () => {
+  test('a page left open during an upgrade says so, and a reload brings the new version', async () => {
     const { page, context } = await visit(browser, service);
     await page.goto(`${service.base}/#/points`);
     const notice = page.getByRole('status').filter({ hasText: 'The service was upgraded' });
