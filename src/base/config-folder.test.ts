@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isMisnamed, readConfigFolder } from './config-folder.ts';
+import { isMisnamed, misnamedAs, readConfigFolder } from './config-folder.ts';
 import { YamlError } from './yaml.ts';
 
 describe('files of one kind in a folder of the config dir', () => {
@@ -42,6 +42,16 @@ describe('files of one kind in a folder of the config dir', () => {
     expect(
       ['x.rule.yml', 'x.Rule.yaml', 'x.rule.yaml', 'rule.yaml'].map((file) => isMisnamed(file, '.rule.yaml')),
     ).toEqual([true, true, false, false]);
+  });
+
+  test('a single file is found by another spelling of its name; a folder that cannot be listed has none', () => {
+    expect(misnamedAs(folder, 'service.yaml')).toBeUndefined();
+    writeFileSync(folder, '');
+    expect(misnamedAs(folder, 'service.yaml')).toBeUndefined();
+    rmSync(folder);
+    mkdirSync(folder);
+    for (const file of ['my-service.yml', 'service.yaml', 'service.yml']) writeFileSync(join(folder, file), '');
+    expect(misnamedAs(folder, 'service.yaml')).toBe('service.yml');
   });
 
   test('every error is listed, and an entry that is not a file says what to do', () => {

@@ -1,5 +1,5 @@
 /** Files of one kind in a folder of the config dir, such as device templates: all are read, and one error lists the faults of all. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { YamlError } from './yaml.ts';
 
@@ -13,10 +13,16 @@ export function isMisnamed(file: string, ending: '.yaml' | '.json' | '.rule.yaml
   return !file.endsWith(ending) && usual(file).endsWith(ending);
 }
 
-/** The entry of a folder that was meant to be `file`, such as `service.yml` for `service.yaml`; undefined without one. */
+/**
+ * The entry of a folder that was meant to be `file`, such as `service.yml` for `service.yaml`; undefined without one, and for a folder that
+ * cannot be listed: its files may be readable all the same.
+ */
 export function misnamedAs(folder: string, file: `${string}.yaml`): string | undefined {
-  if (!existsSync(folder)) return undefined;
-  return readdirSync(folder).find((entry) => entry !== file && usual(entry) === file);
+  try {
+    return readdirSync(folder).find((entry) => entry !== file && usual(entry) === file);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
  * Rules in a folder [rules §12.1]: `key.rule.yaml` has the logic of a rule, `key.layout.json` its drawing. The name of the file
  * is the rule's key.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import type { automation } from '../api/automation.ts';
@@ -92,7 +92,9 @@ function drawnPart(drawn: Fields): Fields {
 
 /** The rules of a folder, by key. Throws a CommandError with one line per error of each file. */
 export function readFolder(folder: string): PlannedRule[] {
-  const names = namesIn(folder);
+  const names = entriesIn(folder)
+    .map(({ name }) => name)
+    .toSorted();
   const keys = names.filter((name) => name.endsWith(ruleSuffix)).map((name) => name.slice(0, -ruleSuffix.length));
   const faults = names
     .filter((name) => isMisnamed(name, ruleSuffix))
@@ -110,9 +112,9 @@ export function readFolder(folder: string): PlannedRule[] {
   return rules;
 }
 
-function namesIn(folder: string): readonly string[] {
+function entriesIn(folder: string): readonly Dirent[] {
   try {
-    return readdirSync(folder).toSorted();
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
     throw new CommandError(`${folder}: not a folder that can be read`);
   }
@@ -123,7 +125,7 @@ function namesIn(folder: string): readonly string[] {
  * as deleted.
  */
 function rulesBelow(folder: string, place = ''): readonly string[] {
-  return readdirSync(join(folder, place), { withFileTypes: true }).flatMap((entry) => {
+  return entriesIn(join(folder, place)).flatMap((entry) => {
     const name = join(place, entry.name);
     if (!entry.isDirectory())
       return place !== '' && (name.endsWith(ruleSuffix) || isMisnamed(name, ruleSuffix)) ? [name] : [];

@@ -54,7 +54,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('a page left open during an upgrade says so, and a reload brings the new version', async () => {
+  test('after an upgrade an open page offers to reload', async () => {
     const { page, context } = await visit(browser, service);
     await page.goto(`${service.base}/#/points`);
     const notice = page.getByRole('status').filter({ hasText: 'The service was upgraded' });
