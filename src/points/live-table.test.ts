@@ -99,6 +99,26 @@ describe('[rules §7.1] all inputs come from one snapshot', () => {
   });
 });
 
+describe('a batch that takes long, because it is large or its thread lost the processor', () => {
+  test('is waited for, a bounded number of times', () => {
+    const { clock, memory, put, snapshot } = table(1);
+    put(0, 7);
+    const batch = (): unknown => Atomics.add(memory.header, header.sequence, 1);
+    let waits = 0;
+    const reader = createLiveTableReader(memory, () => {
+      waits++;
+      if (waits === 99) batch();
+    });
+    batch();
+    expect(reader.copyInto(snapshot, clock)).toBe(true);
+    expect([snapshot.values[0], waits]).toEqual([7, 99]);
+    batch();
+    waits = 100;
+    expect(reader.copyInto(snapshot, clock)).toBe(false);
+    expect(waits).toBe(200);
+  });
+});
+
 describe('a device layer that dies in the middle of a batch', () => {
   test('readers give up after a bounded time, and read again once a new generation began', () => {
     const { clock, memory, put, reader, snapshot } = table(1);

@@ -103,19 +103,32 @@ export function createRuns(points: number): Runs {
 }
 
 export interface LiveTableReader {
-  /** Refills the snapshot with one moment's values; false when the writer kept writing (try again later). */
+  /**
+   * Refills the snapshot with one moment's values. Waits while a batch is being written, some 10 ms at the most; false when the writer
+   * kept writing, or was suspended or ended within a batch (try again later).
+   */
   copyInto(snapshot: Snapshot, clock: Clock, runs?: Runs): boolean;
 }
 
-/** A batch takes microseconds; a writer that is not done after so many looks was suspended or ended. */
-const copyAttempts = 1000;
+/** A small batch takes microseconds: to look again is quicker than to wait. */
+const looksAtOnce = 200;
+/** A batch of thousands takes longer, and the writer's thread may lose its processor within any batch. */
+const looksWithWait = 100;
+const waitMs = 0.1;
 
-export function createLiveTableReader(memory: PointMemory): LiveTableReader {
+/** `wait` gives the processor to others until the sequence number is not `sequence`, at most for `waitMs`. */
+export function createLiveTableReader(
+  memory: PointMemory,
+  wait = (sequence: number): unknown => Atomics.wait(memory.header, header.sequence, sequence, waitMs),
+): LiveTableReader {
   return {
     copyInto(snapshot, clock, runs) {
-      for (let attempt = 0; attempt < copyAttempts; attempt++) {
+      for (let look = 0; look < looksAtOnce + looksWithWait; look++) {
         const before = Atomics.load(memory.header, header.sequence);
-        if ((before & 1) === 1) continue;
+        if ((before & 1) === 1) {
+          if (look >= looksAtOnce) wait(before);
+          continue;
+        }
         const generation = Atomics.load(memory.header, header.generation);
         snapshot.values.set(memory.values.subarray(0, snapshot.values.length));
         snapshot.quality.set(memory.quality.subarray(0, snapshot.quality.length));
