@@ -99,6 +99,13 @@ export async function visit(
     if (message.location().url.includes('/data-processing/tasks')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
+  // The console message names neither the request nor the reason.
+  const failures: string[] = [];
+  page.on('response', async (response) => {
+    if (response.status() < 500) return;
+    const text = await response.text().catch(() => '');
+    failures.push(`${response.status()} ${response.request().method()} ${response.url()} ${text}`);
+  });
   const thrown: string[] = [];
   page.on('pageerror', (error) => {
     complaints.push(String(error));
@@ -113,7 +120,7 @@ export async function visit(
     onTestFailed(async ({ task }) => {
       const file = join(tmpdir(), `setpoint-${task.name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
       await page.screenshot({ path: file }).catch(() => undefined);
-      process.stderr.write(`the page as it was: ${file}\n${complaints.join('\n')}\n`);
+      process.stderr.write(`the page as it was: ${file}\n${[...complaints, ...failures].join('\n')}\n`);
     });
   }
   if (options.role !== null) {
