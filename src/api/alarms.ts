@@ -4,6 +4,7 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { decimal } from './decimal.ts';
 import { listOf } from './page.ts';
 import { moment, nullable, successOf, whyText } from './wire.ts';
 
@@ -69,12 +70,7 @@ export const alarms = {
     query: strict({
       from: Type.Optional(moment),
       to: Type.Optional(moment),
-      limit: Type.Optional(
-        Type.String({
-          pattern: '^([1-9][0-9]{0,3}|10000)$',
-          description: `only the newest changes, 1 to ${alarmChangesMax}`,
-        }),
-      ),
+      limit: Type.Optional(decimal(1, alarmChangesMax, `only the newest changes, 1 to ${alarmChangesMax}`)),
     }),
     answer: successOf(
       strict({

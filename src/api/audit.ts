@@ -2,6 +2,7 @@
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
+import { decimal } from './decimal.ts';
 
 /**
  * `svc` wire name of a parameter's grammar; ranges that a pattern cannot say are checked by the handler. Descriptions say
@@ -25,7 +26,7 @@ const auditQuery = strict({
     }),
   ),
   from: Type.Optional(time('not before')),
-  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100, default 50' })),
+  limit: Type.Optional(decimal(1, 100, '1 to 100, default 50')),
   resourceId: Type.Optional(
     Type.String({ pattern: '^[A-Za-z0-9._:-]{8,128}$', description: `8 to 128 ${characters}: exactly this resource` }),
   ),
@@ -71,8 +72,7 @@ const base = {
 } as const;
 
 const logName = Type.Optional(Type.Enum(['events', 'access'], { description: 'events (default) or access' }));
-const whole = (what: string) =>
-  Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: `1 or more as canonical decimal: ${what}` });
+const whole = (what: string) => decimal(1, Number.MAX_SAFE_INTEGER, `1 or more as canonical decimal: ${what}`);
 
 export const auditOperations = {
   search: {

@@ -1,18 +1,13 @@
 /** The wire of area A [rules §2] as schemas: requests are validated by them, answers are described. */
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
+import { decimal, idText, pageText } from './decimal.ts';
 import { mapOf } from './map-schema.ts';
 import { listOf } from './page.ts';
 import { cooldownMsMax, nameMax, priorityMax, ruleTestsMax, testPointsMax } from './rule-limits.ts';
 import { moment, nullable, successOf, whyText } from './wire.ts';
 
-/** Decimal path and query numbers arrive as text: no sign, no leading zero. */
-export const decimalText = (digits: number) =>
-  Type.String({
-    pattern: `^[1-9][0-9]{0,${digits - 1}}$`,
-    description: `a whole number from 1, of at most ${digits} digits, without sign or leading zero`,
-  });
-export const pageSize = Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a whole number from 1 to 100' });
+const upTo100 = decimal(1, 100);
 export const ruleId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const revisionNumber = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 /** Blank names are refused after trimming. */
@@ -43,7 +38,7 @@ export const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('
 /** Counted as JSON Schema counts the other texts: by code point, not by UTF-16 unit. */
 export const characters = (text: string): number => Array.from(text).length;
 
-export const ruleParams = strict({ id: decimalText(16) });
+export const ruleParams = strict({ id: idText });
 export const noParams = strict({});
 export const noQuery = strict({});
 export const confirmedBody = strict({ confirmed });
@@ -60,8 +55,8 @@ export const optionalRuleChangeBody = Type.Union([Type.Undefined(), ruleChangeBo
 export const optionalConfirmedBody = Type.Union([Type.Undefined(), confirmedBody]);
 
 export const listQuery = strict({
-  page: Type.Optional(decimalText(9)),
-  page_size: Type.Optional(pageSize),
+  page: Type.Optional(pageText),
+  page_size: Type.Optional(upTo100),
   enabled: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
   mode: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('shadow')])),
   search: Type.Optional(Type.String({ maxLength: 128 })),
@@ -70,7 +65,7 @@ export const listQuery = strict({
 export const outcome = Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]);
 export const historyQuery = strict({
   before: Type.Optional(executionId),
-  limit: Type.Optional(pageSize),
+  limit: Type.Optional(upTo100),
   from: Type.Optional(moment),
   to: Type.Optional(moment),
   changes: Type.Optional(Type.Literal('true')),
@@ -204,7 +199,7 @@ export const enableAnswer = successOf(
 export const promoteAnswer = successOf(
   strict({ id: ruleId, status: word('promoted'), warnings: Type.Optional(Type.Array(warning)) }),
 );
-export const shadowReportQuery = strict({ against: decimalText(16), from: moment, to: moment });
+export const shadowReportQuery = strict({ against: idText, from: moment, to: moment });
 export const shadowReportAnswer = successOf(
   strict({
     compared: Type.Integer(),

@@ -3,6 +3,7 @@ import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
+import { decimal } from './decimal.ts';
 import { listOf } from './page.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
@@ -87,22 +88,10 @@ export const channels = {
       path: '/channels/:channel/scan',
       params: channelPath,
       query: strict({
-        unit: Type.Optional(
-          Type.String({
-            pattern: '^([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$',
-            description: 'a unit from 0 to 255',
-          }),
-        ),
+        unit: Type.Optional(decimal(0, 255, 'a unit from 0 to 255')),
         table: Type.Optional(Type.Enum(['holding', 'input', 'coil', 'discrete'])),
-        from: Type.Optional(
-          Type.String({
-            pattern: '^([0-9]|[1-9][0-9]{1,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$',
-            description: 'the first register, from 0 to 65535',
-          }),
-        ),
-        count: Type.Optional(
-          Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$', description: `how many, 1 to ${scanCountMaximum}` }),
-        ),
+        from: Type.Optional(decimal(0, 65_535, 'the first register, from 0 to 65535')),
+        count: Type.Optional(decimal(1, scanCountMaximum, `how many, 1 to ${scanCountMaximum}`)),
       }),
       answer: successOf(
         strict({

@@ -4,10 +4,11 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { decimal, pageText } from './decimal.ts';
 import { listOf } from './page.ts';
 import { moment, nullable, successOf, whyText } from './wire.ts';
 
-const wireNumber = Type.String({ pattern: '^(0|[1-9][0-9]{0,9})$', description: 'a whole number from 0' });
+const wireNumber = decimal(0, 4_294_967_295);
 const bound = nullable(Type.Number());
 const kind = Type.Enum(['measurement', 'action']);
 
@@ -93,10 +94,8 @@ export const points = {
       kind: Type.Optional(kind),
       quality: Type.Optional(quality),
       search: Type.Optional(Type.String({ maxLength: 128 })),
-      page: Type.Optional(wireNumber),
-      page_size: Type.Optional(
-        Type.String({ pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$', description: 'a whole number from 1 to 500' }),
-      ),
+      page: Type.Optional(pageText),
+      page_size: Type.Optional(decimal(1, 500)),
     }),
     answer: successOf(listOf(pointEntry)),
   }),
@@ -108,9 +107,7 @@ export const points = {
     query: strict({
       from: moment,
       to: moment,
-      buckets: Type.Optional(
-        Type.String({ pattern: '^([1-9][0-9]{0,2}|1[0-9]{3}|2000)$', description: 'a whole number from 1 to 2000' }),
-      ),
+      buckets: Type.Optional(decimal(1, 2000)),
     }),
     answer: successOf(
       strict({

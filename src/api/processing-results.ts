@@ -2,6 +2,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
+import { decimal, pageText } from './decimal.ts';
 import { mapOf } from './map-schema.ts';
 import { namedListOf } from './page.ts';
 import { derivedDataSchema, digestSchema, identifierSchema, timestampSchema } from './processing.ts';
@@ -19,7 +20,7 @@ const span = { from: Type.Optional(timestampSchema), to: Type.Optional(timestamp
 export const resultsQuerySchema = strict({
   ...about,
   ...span,
-  page: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,8}$', description: 'a whole number from 1' })),
+  page: Type.Optional(pageText),
 });
 export type ResultsQuery = Static<typeof resultsQuerySchema>;
 
@@ -47,10 +48,7 @@ export const labelsBeforeMax = 2000;
 export const resultQuerySchema = strict({
   include: Type.Optional(Type.Literal('actuals')),
   before: Type.Optional(
-    Type.String({
-      pattern: '^(0|[1-9][0-9]{0,2}|1[0-9]{3}|2000)$',
-      description: `with include=actuals: how many labels before the horizon, 0 to ${labelsBeforeMax}`,
-    }),
+    decimal(0, labelsBeforeMax, `with include=actuals: how many labels before the horizon, 0 to ${labelsBeforeMax}`),
   ),
 });
 export type ResultQuery = Static<typeof resultQuerySchema>;

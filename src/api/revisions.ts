@@ -4,12 +4,13 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery, automationQuestion } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { decimal, idText } from './decimal.ts';
 import { cooldownMsMax, priorityMax } from './rule-limits.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 const word = <S extends string>(value: S) => Type.Literal(value);
-const revisionsQuery = strict({ before: Type.Optional(wire.decimalText(16)), limit: Type.Optional(wire.pageSize) });
-const revisionParams = strict({ id: wire.decimalText(16), revision: wire.decimalText(16) });
+const revisionsQuery = strict({ before: Type.Optional(idText), limit: Type.Optional(decimal(1, 100)) });
+const revisionParams = strict({ id: idText, revision: idText });
 const restoreBody = strict({
   revision: wire.revisionNumber,
   expected_revision: Type.Optional(wire.revisionNumber),
@@ -21,7 +22,7 @@ const duplicateBody = strict({
   reason: Type.Optional(wire.reasonText),
   confirmed: wire.confirmed,
 });
-const differenceQuery = strict({ from: wire.decimalText(16), to: Type.Optional(wire.decimalText(16)) });
+const differenceQuery = strict({ from: idText, to: Type.Optional(idText) });
 /** A draft: what it does not name is as in the stored rule. */
 const draftBody = strict({
   from: Type.Optional(wire.revisionNumber),

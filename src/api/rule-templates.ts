@@ -4,6 +4,7 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery, automationQuestion } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { idText } from './decimal.ts';
 import { mapOf } from './map-schema.ts';
 import { differenceMembers } from './revisions.ts';
 import { nullable, successOf } from './wire.ts';
@@ -50,7 +51,7 @@ export const ruleTemplates = {
     summary: 'List the rule templates, included and of the site; with `rule`, that rule as one',
     path: '/templates',
     params: wire.noParams,
-    query: strict({ rule: Type.Optional(wire.decimalText(16)) }),
+    query: strict({ rule: Type.Optional(idText) }),
     answer: successOf(strict({ templates: Type.Array(template) })),
   }),
   instantiate: automationCommand({

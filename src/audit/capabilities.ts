@@ -4,8 +4,6 @@
  */
 import { auditOperations } from '../api/audit.ts';
 import type { Answer, BoundCapability, CallContext, Subject } from '../api/capability.ts';
-import { Fault } from '../base/fault.ts';
-import { parseWhole } from '../transparency/checkpoint.ts';
 import { formatNote } from '../transparency/signed-note.ts';
 import { criteriaOf } from './criteria.ts';
 import type { AuditScope } from './event.ts';
@@ -48,11 +46,11 @@ function proofCapabilities(proofs: AuditProofs): BoundCapability[] {
       plainText(formatNote((await proofs.checkpoint(scope, logOf(query))).note)),
     ),
     handled(auditOperations.proof, async (scope, { params }) =>
-      plainText(await proofs.inclusion(scope, wholeOf('sequence', params['sequence']))),
+      plainText(await proofs.inclusion(scope, Number(params['sequence']))),
     ),
     handled(auditOperations.consistency, async (scope, { query }) => {
-      const to = query['to'] === undefined ? null : wholeOf('to', query['to']);
-      return { data: await proofs.consistency(scope, logOf(query), wholeOf('from', query['from']), to) };
+      const to = query['to'] === undefined ? null : Number(query['to']);
+      return { data: await proofs.consistency(scope, logOf(query), Number(query['from']), to) };
     }),
   ];
 }
@@ -63,12 +61,6 @@ function plainText(text: string): Answer {
 
 function logOf(query: CallContext['query']): AuditLogName {
   return query['log'] === 'access' ? 'access' : 'events';
-}
-
-function wholeOf(name: string, text: string | undefined): number {
-  const value = parseWhole(text);
-  if (value === null) throw new Fault('invalid-input', `${name} must be at most ${Number.MAX_SAFE_INTEGER}`);
-  return value;
 }
 
 function subjectOf({ subject }: CallContext): Subject {

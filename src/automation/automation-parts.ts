@@ -53,12 +53,7 @@ export const succeeded = (data: unknown): { success: true; data: unknown } => ({
 export const notLoaded = (ruleId: number): Fault =>
   new Fault('engine-unavailable', `rule ${ruleId} is stored but not loaded: reload the scheduler`);
 export const etag = (revision: number): string => `"${revision}"`;
-/** An id that is not a safe integer is not found: rounded, it might be that of another rule. */
-export function ruleIdParameter({ params }: CallContext): number {
-  const id = Number(params['id']);
-  if (!Number.isSafeInteger(id)) throw new Fault('not-found', `rule ${params['id']} not found`);
-  return id;
-}
+export const ruleIdParameter = ({ params }: CallContext): number => Number(params['id']);
 export const ruleResource = (params: Readonly<Record<string, string>>) => ({
   kind: 'automation-rule',
   id: `automation-rule:${params['id'] ?? 'new'}`,

@@ -4,6 +4,7 @@
  */
 import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
+import { asInteger } from '../api/decimal.ts';
 import { type Example, examples } from '../api/examples.ts';
 import { membersOf, plainSchema } from '../api/plain-schema.ts';
 import { type FaultCode, faultKinds } from '../base/fault.ts';
@@ -169,16 +170,9 @@ function parametersOf(capability: Capability, schema: TSchema, place: 'path' | '
     in: place,
     required: place === 'path' || required.includes(name),
     ...(typeof description === 'string' ? { description } : {}),
-    schema: asNumber(rest) ?? rest,
-    ...(Object.hasOwn(given, name) ? { example: asNumber(rest) === null ? given[name] : Number(given[name]) } : {}),
+    schema: asInteger(rest) ?? rest,
+    ...(Object.hasOwn(given, name) ? { example: asInteger(rest) === null ? given[name] : Number(given[name]) } : {}),
   }));
-}
-
-/** A pattern for whole numbers without leading zeros is described as a number; null for others. */
-function asNumber({ pattern }: Json): Json | null {
-  const digits = typeof pattern === 'string' ? /^\^\[1-9\]\[0-9\]\{0,(\d+)\}\$$/.exec(pattern)?.[1] : undefined;
-  if (digits === undefined) return null;
-  return { type: 'integer', minimum: 1, maximum: Math.min(Number.MAX_SAFE_INTEGER, 10 ** (Number(digits) + 1) - 1) };
 }
 
 function headersOf(capability: Capability): Json[] {
@@ -236,16 +230,23 @@ function bodyOf(capability: Capability): Json | null {
 }
 
 function responsesOf(capability: Capability): Json {
-  const failure = (description: string): Json => ({
+  const failure = (description: string, headers: readonly string[] = []): Json => ({
     description,
-    headers: { 'x-correlation-id': { $ref: '#/components/headers/x-correlation-id' } },
+    headers: headersNamed(['x-correlation-id', ...headers]),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
   });
   const codes = failuresOf(capability);
   const byStatus = Map.groupBy(codes, (code) => faultKinds[code].status);
   const responses: Record<string, Json> = { 200: success(capability) };
-  for (const [status, list] of byStatus) responses[status] = failure(list.map((code) => `\`${code}\``).join(', '));
+  for (const [status, list] of byStatus) {
+    const waits = status === 429 || status === 503;
+    responses[status] = failure(list.map((code) => `\`${code}\``).join(', '), waits ? ['retry-after'] : []);
+  }
   return { ...responses, default: failure('Any other failure') };
+}
+
+function headersNamed(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 const progressLines: Json = {
@@ -263,7 +264,7 @@ function success(capability: Capability): Json {
   const shown = examplesOf(capability).filter((example) => example.answer !== undefined);
   return {
     description: 'Done',
-    headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+    headers: headersNamed(headers),
     content: {
       [capability.answerType ?? 'application/json']: {
         schema: plainSchema(capability.answer),

@@ -55,6 +55,9 @@ describe('[platform §8] tools', () => {
     ]);
     expect([update?.required, update?.additionalProperties]).toEqual([['id', 'confirmed'], false]);
     expect(update?.properties['id']).toMatchObject({ anyOf: [{ type: 'string' }, { type: 'integer' }] });
+    const history = named('automation_rule_history')?.inputSchema.properties;
+    expect(history?.['limit']).toMatchObject({ anyOf: [{ type: 'string' }, { type: 'integer', maximum: 100 }] });
+    expect(history?.['from']).not.toHaveProperty('anyOf');
     expect(named('automation_rule_delete')?.inputSchema.required).toEqual(['id', 'confirmed']);
     expect(named('automation_scheduler_reload')?.inputSchema.required).toEqual(['confirmed']);
     for (const { method, path, params, query, body, name } of Object.values(automation)) {

@@ -4,6 +4,7 @@
  * take a credential, and those that answer text instead of an object.
  */
 import type { Capability } from '../api/capability.ts';
+import { asInteger } from '../api/decimal.ts';
 import { bodyObject, membersOf, plainSchema } from '../api/plain-schema.ts';
 
 export interface Tool {
@@ -91,8 +92,12 @@ function inputSchema(capability: Capability): ToolSchema {
 
 /** Numbers arrive as digits in a path or query; an assistant may give them as numbers. A list of types is not taken by all of them. */
 function textOrNumber(schema: object): object {
-  if (!('pattern' in schema) || !/\[(0|1)-9\]/.test(String(schema.pattern))) return schema;
-  return { anyOf: [schema, { type: 'integer' }] };
+  const integer = asInteger(schema);
+  if (integer === null) return schema;
+  return {
+    anyOf: [{ type: 'string' }, integer],
+    description: 'description' in schema ? schema.description : undefined,
+  };
 }
 
 function typeOf(schema: unknown): unknown {

@@ -72,7 +72,6 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
 
 async function list(parts: OperatorParts, { query }: CallContext): Promise<Answer> {
   const page = Number(query['page'] ?? 1);
-  if (page < 1) throw new Fault('invalid-input', 'query /page: a whole number from 1');
   const pageSize = Number(query['page_size'] ?? defaultPageSize);
   const sample = await parts.sample();
   const { instance, kind, quality, search } = query;

@@ -50,6 +50,36 @@ describe('[platform §2.5] the description', () => {
     expect(description.openapi).toBe('3.1.0');
   });
 
+  test('numbers of paths and queries are integers with their limits, and texts that contain digits are not', () => {
+    const schemas = (path: string) =>
+      Object.fromEntries(
+        (Object(description.paths[path])['get'].parameters as { name: string; schema: object }[]).map(
+          ({ name, schema }) => [name, schema],
+        ),
+      );
+    expect(schemas('/api/v1/automation/api/points')).toMatchObject({
+      instance: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
+      page: { type: 'integer', minimum: 1, maximum: 999_999_999 },
+      page_size: { type: 'integer', minimum: 1, maximum: 500 },
+      search: { type: 'string' },
+    });
+    expect(schemas('/api/v1/audit/events')).toMatchObject({
+      limit: { type: 'integer', minimum: 1, maximum: 100 },
+      cursor: { type: 'string' },
+      from: { type: 'string' },
+    });
+  });
+
+  test('every component is used', () => {
+    const text = JSON.stringify(description);
+    const kinds = Object(description)['components'] as Record<string, Record<string, unknown>>;
+    const unused = Object.entries(kinds)
+      .filter(([kind]) => kind !== 'securitySchemes')
+      .flatMap(([kind, members]) => Object.keys(members).map((name) => `#/components/${kind}/${name}`))
+      .filter((reference) => !text.includes(`"${reference}"`));
+    expect(unused).toEqual([]);
+  });
+
   test('has every operation once, and every path parameter', () => {
     const described = Object.entries(description.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
