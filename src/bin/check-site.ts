@@ -11,7 +11,7 @@ import { readMaterials } from '../devices/materials.ts';
 import { endingSoon, fileCertificates } from '../devices/mqtt/certificates.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import type { Site } from '../site/site.ts';
-import { siteWarnings } from '../site/site-warnings.ts';
+import { holidayWarnings, siteWarnings } from '../site/site-warnings.ts';
 import { readLimits, readSiteFile } from './config.ts';
 import type { Environment } from './environment.ts';
 import { isForOperator } from './start-error.ts';
@@ -51,6 +51,7 @@ export async function checkSite(configDir: string, env: Environment): Promise<Si
     const ending = endingSoon(certificates, noticeMs, systemClock.wallMs());
     warnings.push(
       ...siteWarnings(site),
+      ...holidayWarnings(site, systemClock.wallMs()),
       ...ending.map(({ what, endMs }) => `${what} is valid until ${timeLabel(endMs)}`),
     );
   }

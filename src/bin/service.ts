@@ -42,7 +42,7 @@ import type { Schedule } from '../processing/schedule.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { channelsMaximum, pointsMaximum, type Site } from '../site/site.ts';
 import { type SiteInForce, siteInForce } from '../site/site-in-force.ts';
-import { siteWarnings } from '../site/site-warnings.ts';
+import { holidayWarnings, siteWarnings } from '../site/site-warnings.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionClock, RetentionTime } from '../storage/retention-clock.ts';
 import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
@@ -276,7 +276,8 @@ async function startSite(parts: SiteParts) {
   const { config, limits, site, log, opened, database, runtime, retention, audit, trail, authenticator } = parts;
   const { scope, processName } = parts.identity;
   const { points, channels, parameters: inFile } = site.current();
-  for (const warning of siteWarnings(site.current())) log.warn(warning);
+  const warned = [...siteWarnings(site.current()), ...holidayWarnings(site.current(), systemClock.wallMs())];
+  for (const warning of warned) log.warn(warning);
   // Room for all that a changed site file may add.
   const room = { points: pointsMaximum, channels: channelsMaximum };
   const memory = createPointMemory(points, channels.length, room);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readSite } from './site.ts';
-import { changeWarnings, siteWarnings } from './site-warnings.ts';
+import { changeWarnings, holidayWarnings, siteWarnings } from './site-warnings.ts';
 
 const modbus = 'driver: modbus-tcp, port: 502, unit_id: 1, poll_interval_ms: 100, timeout_ms: 300, word_order: big';
 const site = (points: readonly string[]) =>
@@ -172,4 +172,20 @@ test('[points §1.3] of the warnings of a changed site, those that the running o
   expect(changeWarnings(site([one, one, two]), site([one, one, two, two]))).toEqual([
     '1:action:3 (pump p3) and 1:action:4 (pump p4) write the same place of a device: keep one of them',
   ]);
+});
+
+test.each([
+  ['not listed', [], null],
+  ['two months ahead', ['2026-01-01', '2027-01-01'], null],
+  ['within two months', ['2026-12-31', '2026-12-25'], '2026-12-31'],
+  ['in the past', ['2025-12-26'], '2025-12-26'],
+])('[data-processing §4.9] holidays %s', (_, holidays, last) => {
+  const warned = holidayWarnings({ holidays }, Date.parse('2026-11-01T12:00:00Z'));
+  expect(warned).toEqual(
+    last === null
+      ? []
+      : [
+          `the last of the holidays is ${last}: to forecasts, all later days are ordinary days; add those of the next year`,
+        ],
+  );
 });

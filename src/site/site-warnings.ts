@@ -23,6 +23,18 @@ export function changeWarnings(running: WarnedSite, next: WarnedSite): readonly 
   return [...siteWarnings(next).filter((warning) => !known.has(warning)), ...otherMeanings(running, next)];
 }
 
+/** Time to add the holidays of the next year, before a forecast reads a day beyond the list. */
+const holidayNoticeMs = 60 * 86_400_000;
+
+/** Of a list of holidays that ends: to `is_holiday`, a day beyond it is an ordinary day. */
+export function holidayWarnings({ holidays }: Pick<Site, 'holidays'>, nowMs: number): readonly string[] {
+  const last = holidays.toSorted().at(-1);
+  if (last === undefined || Date.parse(last) >= nowMs + holidayNoticeMs) return [];
+  return [
+    `the last of the holidays is ${last}: to forecasts, all later days are ordinary days; add those of the next year`,
+  ];
+}
+
 function labelsOf({ instances }: WarnedSite): Label {
   const nameOf = new Map(instances.map(({ id, name }) => [id, name]));
   return ({ instance, kind, id, name }) => `${instance}:${kind}:${id} (${nameOf.get(instance)} ${name})`;
