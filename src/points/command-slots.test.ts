@@ -80,6 +80,20 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 2 }));
   });
 
+  test('a device layer that lost its processor while it was taking a command is waited for', () => {
+    const { clock, memory, generation } = slots();
+    let waits = 0;
+    const writer = createCommandWriter(memory, clock, (cells, slot, seen) => {
+      expect([cells === memory.slotState, slot, seen]).toEqual([true, 0, slotState.taking]);
+      if (++waits === 99) Atomics.store(memory.slotState, 0, slotState.empty);
+    });
+    const submit = () => writer.submit({ pointIndex: 0, value: 1, priority: 0, generation, asked: 1, by });
+    Atomics.store(memory.slotState, 0, slotState.taking);
+    expect([submit(), waits]).toEqual(['accepted', 99]);
+    Atomics.store(memory.slotState, 0, slotState.taking);
+    expect([submit(), waits]).toEqual(['unavailable', 199]);
+  });
+
   test('a point that is not written has no route; an offline channel refuses; no slot is filled and no bell rung', () => {
     const { memory, online, submit, taker } = slots();
     online(1, false);

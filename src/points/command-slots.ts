@@ -7,13 +7,16 @@ import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
 import type { Command, CommandAnswer, CommandPort, CommandSource } from '../site/command-port.ts';
 import {
+  betweenLooks,
   commandOutcomes,
   currentGeneration,
   doorbells,
   dropCommand,
+  looksMax,
   mayCommand,
   type PointMemory,
   slotState,
+  type Wait,
 } from './shared-memory.ts';
 
 export interface CommandWriter extends CommandPort {
@@ -47,11 +50,8 @@ function resultOf(memory: PointMemory, slot: number, serial: number): CommandRes
   return code === commandOutcomes.failed ? 'failed' : 'expired';
 }
 
-/** Looks at a slot that the device layer is just taking; it does so in less than a microsecond. */
-const takingLooks = 1000;
-
 /** Engine side: the one writer of the slots. */
-export function createCommandWriter(memory: PointMemory, clock: Clock): CommandWriter {
+export function createCommandWriter(memory: PointMemory, clock: Clock, wait?: Wait): CommandWriter {
   let superseded = 0;
   const last = new Map<number, Omit<LastCommand, 'result'> & { readonly serial: number }>();
   return {
@@ -77,7 +77,7 @@ export function createCommandWriter(memory: PointMemory, clock: Clock): CommandW
       if (before !== null) return before;
       const nowMs = clock.monotonicMs();
       if (!mayCommand(memory, nowMs)) return 'unavailable';
-      const claimed = claim(memory, slot, priority);
+      const claimed = claim(memory, slot, priority, wait);
       if (claimed === 'refused') return 'unavailable';
       memory.slotValue[slot] = value;
       memory.slotPriority[slot] = priority;
@@ -101,15 +101,18 @@ export function createCommandWriter(memory: PointMemory, clock: Clock): CommandW
 }
 
 /** Makes the slot the writer's, or says that a command of higher priority is in it. */
-function claim(memory: PointMemory, slot: number, priority: number): 'empty' | 'replaces' | 'refused' {
-  for (let look = 0; look < takingLooks; look++) {
+function claim(memory: PointMemory, slot: number, priority: number, wait?: Wait): 'empty' | 'replaces' | 'refused' {
+  for (let look = 0; look < looksMax; look++) {
     const state = Atomics.load(memory.slotState, slot);
     // Only an engine that died leaves a slot in `writing`: there is one writer.
     if (state === slotState.empty || state === slotState.writing) {
       Atomics.store(memory.slotState, slot, slotState.writing);
       return 'empty';
     }
-    if (state !== slotState.full) continue;
+    if (state !== slotState.full) {
+      betweenLooks(look, memory.slotState, slot, state, wait);
+      continue;
+    }
     if (priority < (memory.slotPriority[slot] ?? 0)) return 'refused';
     if (Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.writing) === slotState.full)
       return 'replaces';

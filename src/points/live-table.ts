@@ -6,7 +6,16 @@ import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { Snapshot } from '../site/snapshot.ts';
-import { doorbells, header, type PointMemory, type RunMemory, ringSize } from './shared-memory.ts';
+import {
+  betweenLooks,
+  doorbells,
+  header,
+  looksMax,
+  type PointMemory,
+  type RunMemory,
+  ringSize,
+  type Wait,
+} from './shared-memory.ts';
 
 interface Reading {
   readonly index: number;
@@ -110,23 +119,13 @@ export interface LiveTableReader {
   copyInto(snapshot: Snapshot, clock: Clock, runs?: Runs): boolean;
 }
 
-/** A small batch takes microseconds: to look again is quicker than to wait. */
-const looksAtOnce = 200;
-/** A batch of thousands takes longer, and the writer's thread may lose its processor within any batch. */
-const looksWithWait = 100;
-const waitMs = 0.1;
-
-/** `wait` gives the processor to others until the sequence number is not `sequence`, at most for `waitMs`. */
-export function createLiveTableReader(
-  memory: PointMemory,
-  wait = (sequence: number): unknown => Atomics.wait(memory.header, header.sequence, sequence, waitMs),
-): LiveTableReader {
+export function createLiveTableReader(memory: PointMemory, wait?: Wait): LiveTableReader {
   return {
     copyInto(snapshot, clock, runs) {
-      for (let look = 0; look < looksAtOnce + looksWithWait; look++) {
+      for (let look = 0; look < looksMax; look++) {
         const before = Atomics.load(memory.header, header.sequence);
         if ((before & 1) === 1) {
-          if (look >= looksAtOnce) wait(before);
+          betweenLooks(look, memory.header, header.sequence, before, wait);
           continue;
         }
         const generation = Atomics.load(memory.header, header.generation);

@@ -150,6 +150,24 @@ export function createPointMemory(
   return memory;
 }
 
+/** What another thread is changing mostly takes microseconds: to look again is quicker than to wait. */
+const looksAtOnce = 200;
+/** Looks until a reader or writer gives up; the later ones wait. */
+export const looksMax = 300;
+const waitMs = 0.1;
+
+export type Wait = (cells: Int32, index: number, seen: number) => unknown;
+
+const waitBriefly: Wait = (cells, index, seen) => Atomics.wait(cells, index, seen, waitMs);
+
+/**
+ * Between two looks at a cell: gives the processor away if the other thread takes long, because its batch is large or it has lost its own
+ * processor. All looks together take some 10 ms at the most.
+ */
+export function betweenLooks(look: number, cells: Int32, index: number, seen: number, wait = waitBriefly): void {
+  if (look >= looksAtOnce) wait(cells, index, seen);
+}
+
 /** Says of all points where they lead to; while a service runs, only when no engine does. */
 export function describePoints(memory: PointMemory, points: readonly DescribedPoint[]): void {
   points.forEach((point, index) => {
