@@ -33,13 +33,14 @@ export function revisionCapabilities(parts: AutomationParts): HandledCapability[
   ];
 }
 
-async function list({ revisions: kept }: AutomationParts, context: CallContext): Promise<Answer> {
+async function list(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const limit = Number(context.query['limit'] ?? defaultLimit);
   const before = context.query['before'];
   // One more than requested, to know whether a further page exists.
-  const found = await kept.page(id, before === undefined ? undefined : Number(before), limit + 1);
-  if (found.length === 0 && before === undefined) throw new Fault('not-found', `rule ${id} not found`);
+  const found = await parts.revisions.page(id, before === undefined ? undefined : Number(before), limit + 1);
+  // A page before the first revision is empty; a rule without any never existed.
+  if (found.length === 0) await revisionOf(parts, id);
   const page = found.slice(0, limit);
   const next = found.length > limit ? (page.at(-1)?.revision ?? null) : null;
   return { data: succeeded({ rule_id: id, list: page, next_before: next }) };

@@ -98,6 +98,8 @@ describe.each(engines)('revisions on %s', (engine) => {
     expect(await asked(`/rules/${id}/revisions?limit=101`)).toBe(400);
     expect(await asked(`/rules/${id}/revisions/7`)).toBe(404);
     expect(await asked('/rules/4711/revisions')).toBe(404);
+    expect(await asked('/rules/9007199254740991/revisions?before=2')).toBe(404);
+    expect(await asked(`/rules/${id}/revisions?before=1`)).toBe(200);
     // Above the safe integers an id would be rounded, and might become another rule's.
     expect(await asked('/rules/9007199254740992/revisions?before=2')).toBe(400);
     expect(await asked(`/rules/${id}/diff?from=1&to=7`)).toBe(404);
