@@ -18,6 +18,10 @@ export type PointsShown = (typeof pointFilters)[number];
 export const ruleFilters = ['all', 'on', 'off', 'trouble'] as const;
 export type RulesShown = (typeof ruleFilters)[number];
 
+/** Ranges of a trend, up to now. */
+export const trendRanges = ['hour', 'day', 'week', 'month', 'year'] as const;
+export type TrendRange = (typeof trendRanges)[number];
+
 /** The panels beside the flow of a rule. */
 export const panels = ['node', 'rule', 'try', 'history'] as const;
 export type PanelName = (typeof panels)[number];

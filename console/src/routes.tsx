@@ -3,7 +3,15 @@
  * paths are 404. Each page is loaded when it is first opened.
  */
 import { createHashHistory, createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
-import { type AuditSearch, auditFilterNames, evidenceParts, panels, pointFilters, ruleFilters } from './addresses.ts';
+import {
+  type AuditSearch,
+  auditFilterNames,
+  evidenceParts,
+  panels,
+  pointFilters,
+  ruleFilters,
+  trendRanges,
+} from './addresses.ts';
 import { later } from './parts/later.tsx';
 import { NotFound, PageFailure } from './shell/page-failure.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -13,6 +21,8 @@ type Search = Readonly<Record<string, unknown>>;
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageFailure });
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const whole = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 /** Search values are parsed as JSON: a text that looks like a number arrives as a number. */
 const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
 
@@ -41,6 +51,13 @@ const pointRoute = createRoute({
   getParentRoute: () => root,
   path: '/points/$pointKey',
   component: later(async () => (await import('./points/point-page.tsx')).PointPage),
+  validateSearch: (search: Search) =>
+    checked({
+      range: trendRanges.find((name) => name === search['range']),
+      from: whole(search['from']),
+      to: whole(search['to']),
+      with: text(search['with']),
+    }),
 });
 
 const devicesRoute = createRoute({

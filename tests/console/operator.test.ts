@@ -155,6 +155,80 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('trends of other points are drawn below, in one address with their span, and saved as one table', async () => {
+    const { page, context, complaints } = await visit(browser, service, {
+      role: 'Viewer',
+      hash: '/points/4:measurement:1?range=day',
+    });
+    const shown = page.getByTestId('compared');
+    const field = page.getByRole('combobox', { name: 'Compare with…' });
+    await choose(page, 'Compare with…', 'load active_power');
+    await shown.getByText('load active_power').waitFor();
+    await page.keyboard.type('power_setpoint');
+    await page.getByRole('option', { name: 'battery power_setpoint' }).click();
+    await expect.poll(() => shown.count()).toBe(2);
+    expect(await field.inputValue()).toBe('');
+    await field.click();
+    expect(await page.getByRole('option', { name: 'load active_power', exact: true }).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    // One cursor for all.
+    await expect.poll(() => page.locator('.uplot').count()).toBeGreaterThan(1);
+    await page
+      .locator('.uplot .u-over')
+      .first()
+      .hover({ position: { x: 300, y: 80 } });
+    await expect
+      .poll(() => page.locator('.u-legend .u-series:first-child .u-value').allTextContents())
+      .toEqual(expect.arrayContaining([expect.stringMatching(/\d\d:\d\d/)]));
+    const times = await page.locator('.u-legend .u-series:first-child .u-value').allTextContents();
+    expect(new Set(times).size, times.join()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as CSV' }).click(),
+    ]);
+    expect(saved.suggestedFilename()).toMatch(/^trend-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.]000Z[.]csv$/);
+    const [head, ...rows] = readFileSync(await saved.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    expect(head).toMatch(
+      /^time,battery soc mean \[%\],.*,load active_power max \[kW\],battery power_setpoint mean \[kW\],/,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.every((row) => row.split(',').length === 10)).toBe(true);
+
+    // The address of a view: zoomed, with the same points.
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await page.waitForURL(/from=\d+&to=\d+/);
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.getByRole('button', { name: 'Show the whole range' }).waitFor();
+    await shown.getByText('load active_power').waitFor();
+    await shown.filter({ hasText: 'load active_power' }).getByRole('button', { name: 'Remove' }).click();
+    await expect.poll(() => shown.count()).toBe(1);
+    expect(decodeURIComponent(page.url())).toContain('with=4:action:1');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('at most five points are compared, and one that is not of the site is named', async () => {
+    const keys = ['1:measurement:1', '2:measurement:1', '3:measurement:1', '5:measurement:1', '7:measurement:9'];
+    const { page, context, complaints } = await visit(browser, service, {
+      hash: `/points/4:measurement:1?with=${encodeURIComponent(keys.join())}`,
+    });
+    const shown = page.getByTestId('compared');
+    await shown.getByText('7:measurement:9 is not a point of this site.').waitFor();
+    expect(await shown.count()).toBe(5);
+    const full = page.getByPlaceholder('At most 5 points beside this one');
+    expect(await full.isDisabled()).toBe(true);
+    await shown.last().getByRole('button', { name: 'Remove' }).click();
+    await page.getByPlaceholder('Compare with…').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a run of long ago opens from its link, whatever has run since', async () => {
     const list = async (query: string) =>
       (await service.read(`/rules/1/history?${query}`)).body['data']?.['list'] as unknown as { execution_id: string }[];

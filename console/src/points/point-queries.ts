@@ -16,7 +16,7 @@ export type GrantEntry = Static<(typeof points)['overrides']['answer']>['data'][
 export type PointOwner = NonNullable<PointEntry['owner']>;
 export type OwnershipView = Static<(typeof points)['ownership']['answer']>['data'];
 export type PointRules = Static<(typeof points)['rules']['answer']>['data'];
-export type TrendView = Static<(typeof points)['series']['answer']>['data'];
+export type PointTrend = Static<(typeof points)['series']['answer']>['data'];
 
 /** In addition to the stream, which pushes values: owners, commands and errors come with the list only. */
 const listPeriodMs = 3000;
@@ -24,7 +24,7 @@ const ownershipPeriodMs = 5000;
 const trendPeriodMs = 15_000;
 const pageSize = 500;
 /** Buckets of a trend: about one per pixel of a chart. */
-const trendBuckets = 720;
+export const trendBuckets = 720;
 
 async function allPoints(): Promise<PointEntry[]> {
   const entries: PointEntry[] = [];
@@ -132,7 +132,7 @@ export async function fetchTrend(
   seconds: number,
   buckets: number,
   chosen: TimeSpan | null = null,
-): Promise<TrendView> {
+): Promise<PointTrend> {
   const to = Math.ceil(nowMs() / 1000);
   const span = wholeBuckets(chosen ?? { from: to - seconds, to }, buckets);
   const params = { instance: String(instance), point_type, point: String(point) };

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { meanPath } from '../parts/mean-path.ts';
 import { placeIn, shownRange } from '../parts/shown-range.ts';
 import { pointWords } from '../strings/points.ts';
-import { fetchTrend, type PointEntry, type TrendView } from './point-queries.ts';
+import { fetchTrend, type PointEntry, type PointTrend } from './point-queries.ts';
 import classes from './points.module.css';
 
 const daySeconds = 86_400;
@@ -36,6 +36,6 @@ export function Sparkline({ point }: { point: PointEntry }) {
 }
 
 /** Scaled from the lowest to the highest mean. */
-function pathOf(trend: TrendView): string {
+function pathOf(trend: PointTrend): string {
   return meanPath(trend, box.width, placeIn(shownRange(trend.buckets.map(({ mean }) => mean)), box));
 }

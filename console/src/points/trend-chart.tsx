@@ -11,12 +11,13 @@ import { shownNumber, withUnit } from '../parts/number.ts';
 import { axisRange } from '../parts/shown-range.ts';
 import { gapsAfter, lonely } from '../parts/trend-gaps.ts';
 import { pointWords } from '../strings/points.ts';
-import type { TrendView } from './point-queries.ts';
+import type { PointTrend } from './point-queries.ts';
 import classes from './points.module.css';
 import { spanOf, type TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
 const heightPx = 300;
+const smallHeightPx = 150;
 const axisWidthPx = 66;
 /** Half of a time label, for the last one. */
 const lastTimePx = 28;
@@ -37,17 +38,19 @@ export interface ChartMark {
 }
 
 interface ChartParts {
-  readonly trend: TrendView;
+  readonly trend: PointTrend;
   /** A command is valid until the next one: drawn as steps. */
   readonly steps: boolean;
   readonly lines: readonly ChartLine[];
   readonly marks: readonly ChartMark[];
   readonly label: string;
+  /** Below another one. */
+  readonly isSmall?: boolean;
   readonly onZoom: (span: TimeSpan) => void;
-  readonly onPick: (unix: number) => void;
+  readonly onPick?: (unix: number) => void;
 }
 
-export function TrendChart({ label, ...parts }: ChartParts) {
+export function TrendChart({ label, isSmall = false, ...parts }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   // The drawn data and the click handler, for a chart instance that outlives them.
@@ -61,31 +64,32 @@ export function TrendChart({ label, ...parts }: ChartParts) {
     const element = place.current;
     if (element === null) return;
     const { width } = element.getBoundingClientRect();
+    const height = isSmall ? smallHeightPx : heightPx;
     const made = new uPlot(
-      optionsFor({ parts: () => latest.current, steps, isDark: scheme === 'dark', width }),
+      optionsFor({ parts: () => latest.current, steps, isDark: scheme === 'dark', width, height }),
       dataOf(latest.current.trend),
       element,
     );
     chart.current = made;
     const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) made.setSize({ width: entry.contentRect.width, height: heightPx });
+      if (entry !== undefined) made.setSize({ width: entry.contentRect.width, height });
     });
     observer.observe(element);
     return () => {
       observer.disconnect();
       made.destroy();
     };
-  }, [steps, scheme]);
+  }, [steps, scheme, isSmall]);
   // New values, thresholds or marks update the existing chart, at a fraction of the cost of a new one.
   useEffect(() => {
     chart.current?.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     chart.current?.setData(dataOf(trend));
   }, [trend, lines, marks]);
-  return <div ref={place} className={classes['chart']} role="img" aria-label={label} />;
+  return <div ref={place} className={classes[isSmall ? 'smallChart' : 'chart']} role="img" aria-label={label} />;
 }
 
 /** Times in seconds, mean, highest, lowest. A gap in the record breaks the line. */
-function dataOf({ buckets }: TrendView): uPlot.AlignedData {
+function dataOf({ buckets }: PointTrend): uPlot.AlignedData {
   const columns: [number[], (number | null)[], (number | null)[], (number | null)[]] = [[], [], [], []];
   const timed = buckets.map((bucket) => ({ ...bucket, unix: Date.parse(bucket.t) / 1000 }));
   const gaps = gapsAfter(timed);
@@ -106,20 +110,27 @@ function add(
   values.forEach((column, index) => column.push(row[index] ?? null));
 }
 
-function rangeOf(trend: TrendView): uPlot.Range.MinMax {
+function rangeOf(trend: PointTrend): uPlot.Range.MinMax {
   const { from, to } = spanOf(trend);
   return [from, to];
 }
 
 interface Drawn {
-  readonly parts: () => Omit<ChartParts, 'label'>;
+  readonly parts: () => Omit<ChartParts, 'label' | 'isSmall'>;
   readonly steps: boolean;
   readonly isDark: boolean;
   readonly width: number;
+  readonly height: number;
 }
 
+/** The charts of a page have one cursor. A drag is that of its own chart: repeated by the others, it would zoom once for each. */
+const oneCursor: uPlot.Cursor.Sync = {
+  key: 'trends',
+  filters: { pub: (event) => event === 'mousemove' || event === 'mouseleave' },
+};
+
 function optionsFor(drawn: Drawn): uPlot.Options {
-  const { parts, steps, isDark, width } = drawn;
+  const { parts, steps, isDark, width, height } = drawn;
   const line = isDark ? '#4ba9b8' : '#0b6f7b';
   const fill = isDark ? 'rgba(75, 169, 184, 0.22)' : 'rgba(11, 111, 123, 0.18)';
   const text = isDark ? '#a9b4bd' : '#4d5963';
@@ -134,9 +145,9 @@ function optionsFor(drawn: Drawn): uPlot.Options {
   };
   return {
     width,
-    height: heightPx,
+    height,
     padding: [null, lastTimePx, null, null],
-    cursor: { drag: { x: true, y: false, setScale: false } },
+    cursor: { y: false, drag: { x: true, y: false, setScale: false }, sync: oneCursor },
     scales: {
       // The whole span, so that a time without values is visible.
       x: { time: true, range: () => rangeOf(parts().trend) },
@@ -176,7 +187,7 @@ function optionsFor(drawn: Drawn): uPlot.Options {
 /** The click at the end of a drag selects nothing. */
 function pickAt(chart: uPlot, event: MouseEvent, onPick: ChartParts['onPick']): void {
   if (chart.select.width >= dragPxMin) return;
-  onPick(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'));
+  onPick?.(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'));
 }
 
 const lineTextPx = 11;

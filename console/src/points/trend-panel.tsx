@@ -1,6 +1,7 @@
 /** The trend of a point: a preset range or a zoomed span, the thresholds of its rules, and changes of their decisions. */
 import { Button, SegmentedControl, TextInput } from '@mantine/core';
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
+import { type TrendRange, trendRanges } from '../addresses.ts';
 import { nowMs } from '../clock.ts';
 import { Failure } from '../parts/failure.tsx';
 import { later } from '../parts/later.tsx';
@@ -9,23 +10,22 @@ import { fullTime } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import { outcomeOf } from '../rules/rule-words.ts';
 import { pointWords } from '../strings/points.ts';
+import { ComparedTrends } from './compared-trends.tsx';
 import { InstantPanel } from './instant-panel.tsx';
 import { type PointEntry, type PointRules, usePointRules, useTrend, useTurns } from './point-queries.ts';
 import classes from './points.module.css';
 import type { ChartLine, ChartMark } from './trend-chart.tsx';
 import { spanOf, type TimeSpan } from './trend-span.ts';
+import { useTrendView } from './trend-view.ts';
 
 const words = pointWords.trend;
 const TrendChart = later(async () => (await import('./trend-chart.tsx')).TrendChart);
-const rangeSeconds = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 34_560_000 } as const;
-type Range = keyof typeof rangeSeconds;
 
 export function TrendPanel({ point }: { point: PointEntry }) {
-  const [range, setRange] = useState<Range>('hour');
-  const [chosen, setChosen] = useState<TimeSpan | null>(null);
+  const view = useTrendView();
+  const { range, chosen } = view;
   const [instant, setInstant] = useState<number | null>(null);
-  const trend = useTrend(point, rangeSeconds[range], chosen);
-  const zoom = useCallback((span: TimeSpan): void => setChosen(span), []);
+  const trend = useTrend(point, view.seconds, chosen);
   const { data } = trend;
   const { rules, lines } = useRulesOf(point);
   const shown = useMemo(() => (data === undefined ? null : spanOf(data)), [data]);
@@ -36,12 +36,9 @@ export function TrendPanel({ point }: { point: PointEntry }) {
       <TrendHead
         range={range}
         zoomed={chosen !== null}
-        onRange={(next) => {
-          setChosen(null);
-          setRange(next);
-        }}
-        onZoomOut={() => setChosen(null)}
-        onMove={shown === null ? null : (move) => setChosen(move(shown))}
+        onRange={view.onRange}
+        onZoomOut={() => view.onChoose(null)}
+        onMove={shown === null ? null : (move) => view.onChoose(move(shown))}
       />
       {trend.isError && <Failure error={trend.error} />}
       {data?.buckets.length === 0 && (
@@ -57,7 +54,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
             lines={lines}
             marks={marks}
             label={words.chart(point.name, data.buckets.length, words.ranges[range])}
-            onZoom={zoom}
+            onZoom={view.onChoose}
             onPick={setInstant}
           />
           {rules.size > 0 && (
@@ -65,6 +62,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
           )}
         </>
       )}
+      <ComparedTrends point={point} view={view} shown={shown} />
       {instant !== null && rules.size > 0 && (
         <InstantPanel point={point} rules={rules} unix={instant} onClose={() => setInstant(null)} />
       )}
@@ -91,9 +89,9 @@ function newerHalf({ from, to }: TimeSpan): TimeSpan {
 }
 
 interface HeadParts {
-  readonly range: Range;
+  readonly range: TrendRange;
   readonly zoomed: boolean;
-  readonly onRange: (range: Range) => void;
+  readonly onRange: (range: TrendRange) => void;
   readonly onZoomOut: () => void;
   /** Another span; null if it would be the same. */
   readonly onMove: ((move: (shown: TimeSpan) => TimeSpan) => void) | null;
@@ -109,8 +107,8 @@ function TrendHead({ range, zoomed, onRange, onZoomOut, onMove }: HeadParts) {
         aria-label={words.range}
         size="xs"
         value={range}
-        onChange={(value) => onRange(isRange(value) ? value : 'hour')}
-        data={Object.entries(words.ranges).map(([value, label]) => ({ value, label }))}
+        onChange={(value) => onRange(trendRanges.find((known) => known === value) ?? 'hour')}
+        data={trendRanges.map((value) => ({ value, label: words.ranges[value] }))}
       />
       <Button.Group>
         <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(movedEarlier)}>
@@ -198,8 +196,4 @@ function markOf({ started_at: at, outcome }: { readonly started_at: string; read
 function unixOf(local: string): number | null {
   const ms = msOfLocal(local);
   return ms === null ? null : ms / 1000;
-}
-
-function isRange(value: string): value is Range {
-  return Object.hasOwn(rangeSeconds, value);
 }

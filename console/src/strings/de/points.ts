@@ -69,6 +69,12 @@ export const pointWords: typeof englishPoints = {
       n === 1
         ? 'Unter der Linie ist markiert, wo sich die Entscheidung einer Regel geändert hat.'
         : `Unter der Linie sind ${n} Stellen markiert, an denen sich die Entscheidung einer Regel geändert hat.`,
+    compare: 'Vergleichen mit…',
+    compareFull: (n) => `Höchstens ${n} Punkte neben diesem`,
+    compareNone: 'Kein aufgezeichneter Punkt passt.',
+    unknown: (key) => `${key} ist kein Punkt dieser Anlage.`,
+    remove: 'Entfernen',
+    save: 'Als CSV speichern',
     marksFrom: (when) => `Entscheidungen sind ab ${when} markiert; für frühere hineinzoomen.`,
   },
   instant: {

@@ -68,6 +68,12 @@ export const pointWords = {
       n === 1
         ? 'A mark below the line shows where a rule decided differently.'
         : `${n} marks below the line show where a rule decided differently.`,
+    compare: 'Compare with…',
+    compareFull: (n: number) => `At most ${n} points beside this one`,
+    compareNone: 'No recorded point matches.',
+    unknown: (key: string) => `${key} is not a point of this site.`,
+    remove: 'Remove',
+    save: 'Save as CSV',
     marksFrom: (when: string) => `Decisions are marked from ${when} on; zoom in for earlier ones.`,
   },
   instant: {
