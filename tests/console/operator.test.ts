@@ -213,6 +213,18 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('an actuator is compared with the inputs of a rule that writes it', async () => {
+    const { page, context, complaints } = await visit(browser, service, { hash: '/points/4:action:1' });
+    await page.getByRole('button', { name: 'Compare with its inputs: Battery charge management' }).click();
+    const shown = page.getByTestId('compared');
+    await expect
+      .poll(() => shown.getByRole('heading').allTextContents())
+      .toEqual(['battery soc, %', 'load active_power, kW', 'pv active_power, kW', 'genset active_power, kW']);
+    expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('at most five points are compared, and one that is not of the site is named', async () => {
     const keys = ['1:measurement:1', '2:measurement:1', '3:measurement:1', '5:measurement:1', '7:measurement:9'];
     const { page, context, complaints } = await visit(browser, service, {

@@ -74,6 +74,11 @@ export function usePointRules(ref: PointRef | null) {
   });
 }
 
+/** The points that a rule reads, once for each variable. */
+export async function inputsOf(ruleId: number): Promise<readonly PointRef[]> {
+  return (await call(automation.variables, { params: { id: ruleId } })).data.data.variables;
+}
+
 async function runsOf(ruleId: number, query: Readonly<Record<string, string>>) {
   return (await call(automation.history, { params: { id: ruleId }, query })).data.data;
 }

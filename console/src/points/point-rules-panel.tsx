@@ -1,12 +1,16 @@
 /** The rules that read a point, with their comparisons, and those that write it. */
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { withUnit } from '../parts/number.ts';
 import { Tag } from '../parts/tag.tsx';
 import { pointWords } from '../strings/points.ts';
-import { type PointEntry, type PointRules, usePointRules } from './point-queries.ts';
+import { inputsOf, type PointEntry, type PointRules, usePointRules } from './point-queries.ts';
+import { keyOf } from './point-words.ts';
 import classes from './points.module.css';
+import { useTrendView } from './trend-view.ts';
 
 const words = pointWords.rules;
 
@@ -57,6 +61,11 @@ function RuleList({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function RuleRow({ rule, children }: { rule: PointRules['writers' | 'readers'][number]; children: ReactNode }) {
+  const { onCompare } = useTrendView();
+  const compare = useMutation({
+    mutationFn: () => inputsOf(rule.rule_id),
+    onSuccess: (inputs) => onCompare(inputs.map(keyOf)),
+  });
   return (
     <li className={classes['row']}>
       <Link to="/rules/$ruleId" params={{ ruleId: String(rule.rule_id) }} className={classes['name'] ?? ''}>
@@ -64,6 +73,16 @@ function RuleRow({ rule, children }: { rule: PointRules['writers' | 'readers'][n
       </Link>
       {!rule.enabled && <Tag tone="calm">{words.disabled}</Tag>}
       <span className={classes['soft']}>{children}</span>
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`${words.compare}: ${rule.name}`}
+        loading={compare.isPending}
+        onClick={() => compare.mutate()}
+      >
+        {words.compare}
+      </Button>
+      {compare.isError && <Failure error={compare.error} />}
     </li>
   );
 }

@@ -1,5 +1,5 @@
 /** What the trends of a page show, as its address says: a range up to now or a chosen span, and the points beside its own. */
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { TrendRange } from '../addresses.ts';
 import type { TimeSpan } from './trend-span.ts';
@@ -27,6 +27,7 @@ export interface TrendView {
 const separator = ',';
 
 export function useTrendView(): TrendView {
+  const { pointKey } = useParams({ from: '/points/$pointKey' });
   const { range = 'hour', from, to, with: keys = '' } = useSearch({ from: '/points/$pointKey' });
   const navigate = useNavigate({ from: '/points/$pointKey' });
   return useMemo(() => {
@@ -36,10 +37,10 @@ export function useTrendView(): TrendView {
       range,
       seconds: rangeSeconds[range],
       chosen: from === undefined || to === undefined || to <= from ? null : { from, to },
-      beside: [...new Set(keys.split(separator))].filter((key) => key !== ''),
+      beside: [...new Set(keys.split(separator))].filter((key) => key !== '' && key !== pointKey),
       onRange: (next) => go({ range: next, from: undefined, to: undefined }),
       onChoose: (span) => go({ from: span?.from, to: span?.to }),
       onCompare: (next) => go({ with: next.length === 0 ? undefined : next.join(separator) }),
     };
-  }, [range, from, to, keys, navigate]);
+  }, [pointKey, range, from, to, keys, navigate]);
 }

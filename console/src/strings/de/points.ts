@@ -90,6 +90,7 @@ export const pointWords: typeof englishPoints = {
     none: 'Keine Regel verwendet diesen Punkt.',
     disabled: 'aus',
     thresholds: (texts) => `Schwellen: ${texts}`,
+    compare: 'Mit ihren Eingängen vergleichen',
     nodes: (n) => (n === 1 ? 'an einer Stelle' : `an ${n} Stellen`),
   },
   ownership: {

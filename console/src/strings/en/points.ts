@@ -90,6 +90,7 @@ export const pointWords = {
     disabled: 'off',
     thresholds: (texts: string) => `thresholds: ${texts}`,
     nodes: (n: number) => (n === 1 ? 'in one place' : `in ${n} places`),
+    compare: 'Compare with its inputs',
   },
   ownership: {
     title: 'Held by, last 24 hours',
