@@ -143,6 +143,20 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
     expect(text).toMatch(/Against the last value\s+9\d % smaller error/);
     expect(await scores.getByRole('img').getAttribute('aria-label')).toMatch(/^Share of recorded values in each tenth/);
     await kept.locator('.uplot').waitFor();
+    // One row for a band; the median is the forecast. What appears below the cursor does not move the page.
+    const legend = kept.locator('.u-legend');
+    const before = await legend.boundingBox();
+    const over = await kept.locator('.u-over').boundingBox();
+    await kept.locator('.u-over').hover({ position: { x: Math.floor((over?.width ?? 0) * 0.9), y: 60 } });
+    await legend.getByText('20 to 350 kW').waitFor();
+    const rows = await legend.locator('tr:visible').allInnerTexts();
+    expect(rows.map((row) => row.replaceAll(/\s+/g, ' '))).toEqual([
+      expect.stringMatching(/^Interval ends at.*\d\d:\d\d$/),
+      expect.stringMatching(/^forecast ?200 kW$/),
+      expect.stringMatching(/^p10 to p90 ?20 to 350 kW$/),
+      expect.stringMatching(/^recorded/),
+    ]);
+    expect((await legend.boundingBox())?.height).toBe(before?.height);
     expect(await kept.innerText()).toContain('48 of 48 in the last 14 days');
     // A processor's text is shown as plain text, whatever it contains.
     expect(await kept.getByTestId('explanation').innerText()).toMatch(

@@ -9,6 +9,7 @@ import { shownNumber, withUnit } from '../parts/number.ts';
 import { axisRange, shownRange } from '../parts/shown-range.ts';
 import { forecastWords } from '../strings/forecasts.ts';
 import classes from './forecasts.module.css';
+import { type LegendEntry, legendOf } from './quantile-legend.ts';
 
 const words = forecastWords.result;
 const heightPx = 320;
@@ -90,6 +91,25 @@ function dataOf(
   ];
 }
 
+/** The row of a quantile: of a band, both ends. */
+function legendTexts(
+  entry: LegendEntry,
+  at: number,
+  output: ForecastOutput,
+): Pick<uPlot.Series, 'label' | 'value' | 'class'> {
+  const named = (place: number): string => words.quantile(shownNumber((probabilities(output)[place] ?? 0) * 100));
+  if (entry === 'hidden') return { label: named(at), class: classes['inBand'] ?? '' };
+  if (entry === 'alone') return { label: named(at), value: (_, raw) => withUnit(raw, output.unit) };
+  const { upTo } = entry;
+  return {
+    label: words.band(named(at), named(upTo)),
+    value: ({ data }, raw, _, index) =>
+      raw === null || index === null
+        ? shownNumber(null)
+        : words.band(shownNumber(raw), withUnit(data[2 + upTo]?.[index], output.unit)),
+  };
+}
+
 function optionsFor(output: ForecastOutput, withActuals: boolean, isDark: boolean, width: number): uPlot.Options {
   const line = isDark ? '#4ba9b8' : '#0b6f7b';
   const fill = isDark ? `rgba(75, 169, 184, ${bandAlpha})` : `rgba(11, 111, 123, ${bandAlpha})`;
@@ -116,12 +136,11 @@ function optionsFor(output: ForecastOutput, withActuals: boolean, isDark: boolea
     series: [
       { label: words.time, value: (_, raw) => (raw === null ? '' : timeText(raw)) },
       { label: words.forecast, stroke: line, width: 2, points: { show: output.points.length < 2 }, value },
-      ...shown.map((probability) => ({
-        label: words.quantile(shownNumber(probability * 100)),
+      ...legendOf(output.points).map((entry, at) => ({
+        ...legendTexts(entry, at, output),
         stroke: fill,
         width: 1,
         points: { show: false },
-        value,
       })),
       ...(withActuals ? [{ label: words.actual, stroke: happened, width: 2, spanGaps: false, value }] : []),
     ],

@@ -75,6 +75,7 @@ export const forecastWords: typeof english = {
     value: 'Wert',
     forecast: 'Prognose',
     quantile: (p) => `p${p}`,
+    band: (low, high) => `${low} bis ${high}`,
     actual: 'aufgezeichnet',
     models: (shares) => `Modelle: ${shares}.`,
     inputs: (shares) => `Stärkste Eingänge: ${shares}.`,

@@ -75,6 +75,7 @@ export const forecastWords = {
     value: 'Value',
     forecast: 'forecast',
     quantile: (p: string) => `p${p}`,
+    band: (low: string, high: string) => `${low} to ${high}`,
     actual: 'recorded',
     models: (shares: string) => `Models: ${shares}.`,
     inputs: (shares: string) => `Strongest inputs: ${shares}.`,
