@@ -176,6 +176,27 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('engine-restarted')).toBe('cleared-unacknowledged');
   });
 
+  test('lost records of executions are shown for `executions_lost_ms`, at its edge', async () => {
+    await look({ executionsLostMs: clock.monotonicMs() + second });
+    expect(state('executions-lost')).toBe('active-unacknowledged');
+    await look({}, alarmLimits.executions_lost_ms - 1);
+    expect(state('executions-lost')).toBe('active-unacknowledged');
+    await look({}, 1);
+    expect(state('executions-lost')).toBe('cleared-unacknowledged');
+  });
+
+  test('`engine_overloaded_percent` of the ticks may be missed, at its edge; an unknown share changes nothing', async () => {
+    const share = alarmLimits.engine_overloaded_percent / 100;
+    await look({ missedTicks: share });
+    expect(state('engine-overloaded')).toBe('normal');
+    await look({ missedTicks: share + 0.001 });
+    expect(state('engine-overloaded')).toBe('active-unacknowledged');
+    await look({ missedTicks: null });
+    expect(state('engine-overloaded')).toBe('active-unacknowledged');
+    await look({ missedTicks: share });
+    expect(state('engine-overloaded')).toBe('cleared-unacknowledged');
+  });
+
   test('each built-in alarm has its cause, and goes with it', async () => {
     const trouble = { rule_id: 7, name: 'shave', reason: 'soc is unavailable' };
     const causes: readonly (readonly [string, Partial<SiteNow>, Partial<SiteNow>])[] = [
@@ -198,6 +219,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['notification-failing', { failingReceivers: [refusing] }, { failingReceivers: [] }],
       ['forecast-failing', { failedForecasts: [load] }, { failedForecasts: [] }],
       ['override-active', { grants: [override] }, { grants: [] }],
+      ['engine-overloaded', { missedTicks: 0.06 }, { missedTicks: 0 }],
     ];
     for (const [id, cause, end] of causes) {
       await look(cause);

@@ -11,6 +11,13 @@ export const alarmLimitsSchema = strict({
   rule_runs: limit(5, [1, 1000], 'failed or skipped runs of a rule in a row'),
   rule_ms: limit(30_000, [0, 86_400_000], 'time for which the runs of a rule must have failed or been skipped'),
   engine_restarted_ms: limit(60_000, [1000, 86_400_000], 'time for which a restart of the engine is shown as active'),
+  engine_overloaded_ms: limit(60_000, [1000, 3_600_000], 'time over which the missed ticks of the engine are counted'),
+  engine_overloaded_percent: limit(5, [0, 100], 'share of its ticks that the engine may miss in that time'),
+  executions_lost_ms: limit(
+    60_000,
+    [1000, 86_400_000],
+    'time for which a loss of execution records is shown as active',
+  ),
   storage_slow_ms: limit(1000, [1, 60_000], 'duration of a commit that counts as slow; three in a row raise the alarm'),
   forecast_failing_ms: limit(
     1_800_000,

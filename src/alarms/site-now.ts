@@ -24,6 +24,10 @@ export interface SiteNow {
   readonly grants: readonly Grant[] | null;
   /** When the engine was last restarted. */
   readonly engineRestartedMs: number | null;
+  /** Share of its ticks that the engine missed lately; null while that is not known. */
+  readonly missedTicks: number | null;
+  /** When records of executions were last lost. */
+  readonly executionsLostMs: number | null;
   /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;
   /** Witnesses that did not cosign the last head of the audit log, with the reason. */
@@ -55,6 +59,8 @@ export const unseen: SiteNow = {
   troubles: null,
   grants: null,
   engineRestartedMs: null,
+  missedTicks: null,
+  executionsLostMs: null,
   auditBroken: null,
   silentWitnesses: [],
   failedForecasts: null,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { EngineStatus } from '../automation/engine-contract.ts';
 import { Fault } from '../base/fault.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { alarmLimits } from './limits.ts';
@@ -6,7 +7,7 @@ import { SiteViewer, type SiteViewerParts } from './site-viewer.ts';
 
 function bench(more: Partial<SiteViewerParts> = {}) {
   const clock = simulatedClock();
-  const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true };
+  const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true, missed: 0, lost: 0 };
   const ask = async (method: string): Promise<unknown> => {
     if (!site.engine) throw new Fault('engine-unavailable', 'away');
     return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
@@ -17,7 +18,12 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     sample: async () => null,
     channels: () => [],
     certificates: () => [],
-    engine: { ask: ask as SiteViewerParts['engine']['ask'], restarts: () => site.restarts },
+    engine: {
+      ask: ask as SiteViewerParts['engine']['ask'],
+      restarts: () => site.restarts,
+      status: async () =>
+        ({ tick_interval_ms: 100, overruns: site.missed, records_dropped: site.lost }) as EngineStatus,
+    },
     rules: { names: async () => new Map([[3, 'shave']]) },
     auditBroken: () => null,
     silentWitnesses: () => [],
@@ -117,6 +123,16 @@ describe('[alarms §2] the view of a site', () => {
     clock.advance(1);
     await settle();
     expect((await viewer.view()).probes.auditWritable).toBe(false);
+  });
+
+  test('ticks that the engine missed over `engine_overloaded_ms`, at its edge, and records that it lost', async () => {
+    const { clock, site, after } = bench();
+    expect(await after(0)).toMatchObject({ missedTicks: null, executionsLostMs: null });
+    [site.missed, site.lost] = [30, 1];
+    const before = await after(alarmLimits.engine_overloaded_ms - 1);
+    expect(before).toMatchObject({ missedTicks: null, executionsLostMs: clock.monotonicMs() });
+    const share = (30 * 100) / alarmLimits.engine_overloaded_ms;
+    expect((await after(1)).missedTicks).toBeCloseTo(share);
   });
 
   test('a restart of the engine counts once; a change to another engine does not count', async () => {

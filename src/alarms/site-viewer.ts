@@ -6,6 +6,7 @@ import { type Clock, withTimeout } from '../base/clock.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
 import { endingSoon } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
+import { EngineWatch } from './engine-watch.ts';
 import type { AlarmLimits } from './limits.ts';
 import { type FailingReceiver, noProbes, type SiteNow } from './site-now.ts';
 
@@ -16,7 +17,7 @@ export interface SiteViewerParts {
   readonly channels: DeviceLayer['channels'];
   /** Of channels, and of a database server. */
   readonly certificates: DeviceLayer['certificates'];
-  readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
+  readonly engine: Pick<EngineClient, 'ask' | 'restarts' | 'status'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
   readonly silentWitnesses: () => SiteNow['silentWitnesses'];
@@ -42,11 +43,13 @@ export class SiteViewer {
   #probing = false;
   #probedMs: number | undefined;
   #slow = 0;
+  readonly #engineWatch: EngineWatch;
   #restarts = 0;
   #restartedMs: number | null = null;
 
   constructor(parts: SiteViewerParts) {
     this.#parts = parts;
+    this.#engineWatch = new EngineWatch(parts.limits.engine_overloaded_ms);
   }
 
   async view(): Promise<SiteNow> {
@@ -54,11 +57,13 @@ export class SiteViewer {
     const nowMs = clock.monotonicMs();
     this.#probeWhenDue(nowMs);
     this.#countRestarts(nowMs);
-    const [values, troubles, grants] = await Promise.all([
+    const [values, troubles, grants, status] = await Promise.all([
       orNull(sample),
       orNull(() => this.#troubles()),
       orNull(() => this.#parts.engine.ask('grants', null)),
+      orNull(() => this.#parts.engine.status()),
     ]);
+    this.#engineWatch.look(nowMs, status);
     return {
       nowMs,
       sample: values,
@@ -67,6 +72,8 @@ export class SiteViewer {
       troubles,
       grants,
       engineRestartedMs: this.#restartedMs,
+      missedTicks: this.#engineWatch.missedShare(),
+      executionsLostMs: this.#engineWatch.recordsLostMs(),
       auditBroken: auditBroken(),
       silentWitnesses: silentWitnesses(),
       failedForecasts: failedForecasts(),

@@ -15,6 +15,8 @@ export const builtInAlarms = [
   'rule-failing',
   'rule-skipped',
   'engine-restarted',
+  'engine-overloaded',
+  'executions-lost',
   'audit-broken',
   'audit-unavailable',
   'witness-silent',

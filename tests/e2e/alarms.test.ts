@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acknowledgedMax, shelveSecondsMax } from '../../src/api/alarms.ts';
+import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
 import {
   editorFlow,
@@ -80,7 +81,7 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000 }
 history: { block_ms: 500 }
 notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 `,
@@ -209,6 +210,14 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     other.exec('ROLLBACK');
     other.close();
     await inState('history-not-stored', 'cleared-unacknowledged');
+  });
+
+  test('[alarms §2.2] an engine that misses ticks raises an alarm until it keeps up', async () => {
+    service.process.kill('SIGSTOP');
+    await sleep(systemClock, 1000);
+    service.process.kill('SIGCONT');
+    await inState('engine-overloaded', 'active-unacknowledged');
+    await inState('engine-overloaded', 'cleared-unacknowledged');
   });
 
   test('[alarms §5] each receiver is sent a test by hand, which says who accepted it', async () => {
