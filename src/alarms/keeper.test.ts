@@ -204,6 +204,11 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['device-refuses:line', { channels: [{ id: 'line', state: 'refusing' }] }, { channels: online }],
       ['rule-failing:7', { troubles: [{ ...trouble, outcome: 'failed' }] }, { troubles: [] }],
       ['rule-skipped:7', { troubles: [{ ...trouble, outcome: 'skipped' }] }, { troubles: [] }],
+      [
+        'rule-not-runnable:7',
+        { unrunnable: [{ rule_id: 7, name: 'shave', code: 'invalid-flow' }] },
+        { unrunnable: [] },
+      ],
       ['audit-broken', { auditBroken: broken }, { auditBroken: null }],
       ['audit-unavailable', probes({ auditWritable: false }), probes({ auditWritable: true })],
       ['witness-silent', { silentWitnesses: [witness] }, { silentWitnesses: [] }],
@@ -291,7 +296,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
 
   test('a part that cannot be asked changes nothing', async () => {
     await look({ troubles: [{ rule_id: 7, name: 'shave', reason: 'x', outcome: 'failed' }], grants: [override] });
-    await look({ troubles: null, grants: null, channels: [] });
+    await look({ troubles: null, unrunnable: null, grants: null, channels: [] });
     expect([state('rule-failing:7'), state('override-active')]).toEqual([
       'active-unacknowledged',
       'active-unacknowledged',

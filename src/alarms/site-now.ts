@@ -1,4 +1,5 @@
 /** The input of alarms [alarms §2]: the site at one moment. An unavailable part is null and changes no alarm. */
+import type { RuleFailureCode } from '../automation/engine-contract.ts';
 import type { RuleTrouble } from '../automation/rule-troubles.ts';
 import type { ChannelState } from '../devices/device-layer.ts';
 import type { endingSoon } from '../devices/mqtt/certificates.ts';
@@ -12,6 +13,12 @@ export interface FailingReceiver {
   readonly reason: string;
 }
 
+interface UnrunnableRule {
+  readonly rule_id: number;
+  readonly name: string;
+  readonly code: RuleFailureCode;
+}
+
 export interface SiteNow {
   /** Monotonic milliseconds. */
   readonly nowMs: number;
@@ -21,6 +28,8 @@ export interface SiteNow {
   readonly endingCertificates: ReturnType<typeof endingSoon> | null;
   /** Rules whose last runs all failed or were all skipped, with their names. */
   readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;
+  /** Enabled rules that cannot run, with their names. */
+  readonly unrunnable: readonly UnrunnableRule[] | null;
   readonly grants: readonly Grant[] | null;
   /** When the engine was last restarted. */
   readonly engineRestartedMs: number | null;
@@ -57,6 +66,7 @@ export const unseen: SiteNow = {
   channels: [],
   endingCertificates: null,
   troubles: null,
+  unrunnable: null,
   grants: null,
   engineRestartedMs: null,
   missedTicks: null,

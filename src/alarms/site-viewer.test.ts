@@ -22,7 +22,14 @@ function bench(more: Partial<SiteViewerParts> = {}) {
       ask: ask as SiteViewerParts['engine']['ask'],
       restarts: () => site.restarts,
       status: async () =>
-        ({ tick_interval_ms: 100, overruns: site.missed, records_dropped: site.lost }) as EngineStatus,
+        site.engine
+          ? ({
+              tick_interval_ms: 100,
+              overruns: site.missed,
+              records_dropped: site.lost,
+              rules_failed: [{ id: 3, code: 'invalid-flow' }],
+            } as unknown as EngineStatus)
+          : null,
     },
     rules: { names: async () => new Map([[3, 'shave']]) },
     auditBroken: () => null,
@@ -53,8 +60,9 @@ describe('[alarms §2] the view of a site', () => {
   test('rules in trouble with their names; an engine that does not answer says nothing', async () => {
     const { site, after } = bench();
     expect((await after(0)).troubles).toEqual([{ rule_id: 3, outcome: 'failed', reason: 'x', name: 'shave' }]);
+    expect((await after(0)).unrunnable).toEqual([{ rule_id: 3, code: 'invalid-flow', name: 'shave' }]);
     site.engine = false;
-    expect(await after(0)).toMatchObject({ troubles: null, grants: null });
+    expect(await after(0)).toMatchObject({ troubles: null, unrunnable: null, grants: null });
   });
 
   test('certificates within `certificate_notice_ms` of their end, at its edge; without one, an unknown one leaves it open', async () => {

@@ -64,12 +64,15 @@ export class SiteViewer {
       orNull(() => this.#parts.engine.status()),
     ]);
     this.#engineWatch.look(nowMs, status);
+    const failed = status?.rules_failed.map(({ id, code }) => ({ rule_id: id, code }));
+    const unrunnable = failed === undefined ? null : await orNull(() => this.#named(failed));
     return {
       nowMs,
       sample: values,
       channels: channels(),
       endingCertificates: this.#endingCertificates(),
       troubles,
+      unrunnable,
       grants,
       engineRestartedMs: this.#restartedMs,
       missedTicks: this.#engineWatch.missedShare(),
@@ -97,11 +100,15 @@ export class SiteViewer {
   }
 
   async #troubles(): Promise<NonNullable<SiteNow['troubles']>> {
-    const { engine, rules, limits } = this.#parts;
-    const found = await engine.ask('troubles', { runs: limits.rule_runs, ms: limits.rule_ms });
+    const { engine, limits } = this.#parts;
+    return this.#named(await engine.ask('troubles', { runs: limits.rule_runs, ms: limits.rule_ms }));
+  }
+
+  /** With the names of the rules. */
+  async #named<T extends { readonly rule_id: number }>(found: readonly T[]): Promise<(T & { name: string })[]> {
     if (found.length === 0) return [];
-    const names = await rules.names(found.map(({ rule_id: id }) => id));
-    return found.map((trouble) => ({ ...trouble, name: names.get(trouble.rule_id) ?? String(trouble.rule_id) }));
+    const names = await this.#parts.rules.names(found.map(({ rule_id: id }) => id));
+    return found.map((each) => ({ ...each, name: names.get(each.rule_id) ?? String(each.rule_id) }));
   }
 
   /** In the background: a hanging disk must not delay other alarms. */

@@ -11,6 +11,7 @@ const rulesShown = 8;
 export async function demoScreen(service: RunningService, config: ServiceConfig): Promise<string> {
   const { site } = service;
   const { rows, total } = await service.store.list({ enabled: undefined, search: undefined }, 1, rulesShown);
+  const cannotRun = new Set((await service.engine.status())?.rules_failed.map(({ id }) => id));
   const first = rows.map(({ id }) => id).toSorted((a, b) => a - b)[0] ?? 1;
   const address = addressOf(service.host, service.port);
   const api = `${address}/api/v1/automation/api`;
@@ -21,7 +22,7 @@ Setpoint runs "${site.name}" at ${address}
   main thread        HTTP, rules, audit log
   device thread      ${channels}; ${site.points.length} points
   automation thread  tick ${service.engine.tickIntervalMs} ms, ${total} rules:
-${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
+${rows.map((row) => ruleLine(row, cannotRun)).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
   historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
 ${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
 ${await signInLine(service)}
@@ -71,8 +72,8 @@ function paceOf(channel: RunningService['site']['channels'][number]): string {
   return channel.driver === 'simulated' ? `, ${channel.speed} x true pace` : '';
 }
 
-function ruleLine(row: RuleSummary): string {
-  const state = row.enabled ? '' : ' (disabled)';
+function ruleLine(row: RuleSummary, cannotRun: ReadonlySet<number>): string {
+  const state = !row.enabled ? ' (disabled)' : cannotRun.has(row.id) ? ' (cannot run: open it to see why)' : '';
   return `                       ${row.id}  ${row.name}, priority ${row.priority}${state}`;
 }
 

@@ -14,6 +14,7 @@ export const builtInAlarms = [
   'device-refuses',
   'rule-failing',
   'rule-skipped',
+  'rule-not-runnable',
   'engine-restarted',
   'engine-overloaded',
   'executions-lost',

@@ -250,6 +250,25 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     expect(states()).toEqual(['active-unacknowledged', 'cleared-unacknowledged']);
   });
 
+  test('[alarms §2.2] a rule that cannot run on the changed site raises an alarm until it can', async () => {
+    const id = Number((await service.command('POST', '/rules', { name: 'fill' })).body['data']?.['id']);
+    const trigger_config = { type: 'interval', interval_ms: 1000 };
+    await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 10', 10), trigger_config });
+    await service.command('POST', `/rules/${id}/enable`);
+    const restarted = async (text: string): Promise<void> => {
+      await service.stop();
+      folders.write('site.yaml', text);
+      service = await startTestService(folders);
+    };
+    await restarted(site(device.port).replace('id: 1, name: setpoint', 'id: 2, name: setpoint'));
+    expect(await inState(`rule-not-runnable:${id}`, 'active-unacknowledged')).toMatchObject({
+      name: 'Rule "fill" is enabled and cannot run',
+      message: expect.stringMatching(/^Its flow is not valid for this site/),
+    });
+    await restarted(site(device.port));
+    await inState(`rule-not-runnable:${id}`, 'cleared-unacknowledged');
+  });
+
   test('[alarms §2.2] an edit with which the service would not start again raises an alarm until it is corrected', async () => {
     expect((await alarm('configuration-invalid'))?.state ?? 'normal').toBe('normal');
     // A valid edit that is not in force yet raises nothing.

@@ -12,6 +12,7 @@ import { ruleAlarms } from './rules.ts';
 import { sitePointAlarms } from './site-points.ts';
 import type { AlarmSource } from './source.ts';
 import { storageAlarms } from './storage.ts';
+import { unrunnableRuleAlarms } from './unrunnable-rules.ts';
 
 export function alarmSources({
   alarms,
@@ -29,6 +30,7 @@ export function alarmSources({
     auditAlarms,
     engineAlarms,
     ruleAlarms,
+    unrunnableRuleAlarms,
     overrideAlarms,
   ];
 }
