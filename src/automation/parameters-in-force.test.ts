@@ -22,6 +22,16 @@ test('a stored value is ignored without its parameter, outside a new range, or i
   expect(overlaid(inFile, stored)).toEqual(inFile);
 });
 
+test('a stored value outside of a new range is named; one that is gone, or in force, is not', async () => {
+  const { stored, parameters } = setup();
+  stored.set('limit', 100).set('free', 7).set('gone', 1);
+  await parameters.renew(async () => undefined);
+  expect(await parameters.ignored()).toEqual([]);
+  expect(await parameters.ignored({ ...inFile, limit: { ...limit, max: 99 } })).toEqual([
+    'parameter limit was changed to 100, which its range in site.yaml excludes: 50 of the file is in force',
+  ]);
+});
+
 test('stored values override those of the last applied file', async () => {
   const { stored, parameters } = setup();
   stored.set('limit', 80);

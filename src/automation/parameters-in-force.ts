@@ -19,6 +19,17 @@ export function overlaid(inFile: SiteParameters, stored: ReadonlyMap<string, num
   );
 }
 
+/** A sentence for each parameter whose stored value its range no longer allows. One that is gone is in no rule. */
+function ignoredValues(inFile: SiteParameters, stored: ReadonlyMap<string, number>): string[] {
+  return Object.entries(inFile).flatMap(([name, parameter]) => {
+    const value = stored.get(name);
+    if (value === undefined || isAllowed(value, parameter)) return [];
+    return [
+      `parameter ${name} was changed to ${value}, which its range in site.yaml excludes: ${parameter.value} of the file is in force`,
+    ];
+  });
+}
+
 export function isAllowed(value: number, { min = value, max = value }: Parameter): boolean {
   return value >= min && value <= max;
 }
@@ -42,6 +53,8 @@ export interface ParametersInForce {
   readonly inTurn: InTurn;
   /** Those of `from`, by default the last applied file, with the values stored now. */
   read(from?: SiteParameters): Promise<SiteParameters>;
+  /** The same of values that are stored and not in force, one sentence each. */
+  ignored(from?: SiteParameters): Promise<readonly string[]>;
   /** In turn: reads them, calls `take`, and puts them in force unless it throws. */
   renew<T>(
     take: (parameters: SiteParameters) => Promise<T>,
@@ -70,6 +83,7 @@ export function parametersInForce(
     use,
     inTurn,
     read,
+    ignored: async (from = current) => ignoredValues(asInFile(from), await stored.all()),
     renew: (take, from = () => current) =>
       inTurn(async () => {
         const before = current;

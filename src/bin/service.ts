@@ -276,14 +276,14 @@ async function startSite(parts: SiteParts) {
   const { config, limits, site, log, opened, database, runtime, retention, audit, trail, authenticator } = parts;
   const { scope, processName } = parts.identity;
   const { points, channels, parameters: inFile } = site.current();
-  const warned = [...siteWarnings(site.current()), ...holidayWarnings(site.current(), systemClock.wallMs())];
-  for (const warning of warned) log.warn(warning);
   // Room for all that a changed site file may add.
   const room = { points: pointsMaximum, channels: channelsMaximum };
   const memory = createPointMemory(points, channels.length, room);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const stored = createParameterStore(database);
   const parameters = parametersInForce(site.current, overlaid(inFile, await stored.all()), stored);
+  const warnings = [...siteWarnings(site.current()), ...holidayWarnings(site.current(), systemClock.wallMs())];
+  for (const warning of [...warnings, ...(await parameters.ignored())]) log.warn(warning);
   const endings = recordGrantEndings({
     audit,
     clock: systemClock,

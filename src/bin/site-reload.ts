@@ -94,6 +94,8 @@ async function found({ config, limits, site, parameters, role, configuration }: 
     ...prepared.issues,
   ];
   const { ready } = prepared;
+  const known = await parameters.ignored();
+  const ignored = (await parameters.ignored(read.parameters)).filter((warning) => !known.includes(warning));
   return {
     next: issues.length === 0 && ready !== null ? { site: next, apply: ready.apply } : null,
     parameters: inForce,
@@ -102,7 +104,7 @@ async function found({ config, limits, site, parameters, role, configuration }: 
       channels: withRenewed(members.channels, ready?.renewed ?? []),
       sections: own,
       issues,
-      warnings: changeWarnings(site.current(), next),
+      warnings: [...changeWarnings(site.current(), next), ...ignored],
     },
   };
 }

@@ -213,6 +213,27 @@ test('[points §9] a parameter that is changed while a site file is being applie
   }
 });
 
+test('[points §9] a changed value that a new range excludes is a warning before the reload, in its answer and at a start', async () => {
+  const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');
+  const floor = async () =>
+    (await service.read('/instances')).body['data']?.['parameters']?.[0] as unknown as { value: number };
+  expect((await service.command('PUT', '/parameters/floor', { value: 30 })).status).toBe(200);
+  write(text.replace('floor: { value: 1 }', 'floor: { value: 5, max: 20 }'));
+  const warnings = [
+    'parameter floor was changed to 30, which its range in site.yaml excludes: 5 of the file is in force',
+  ];
+  expect(await changes()).toMatchObject({ issues: [], warnings });
+  expect((await reload()).body['data']).toMatchObject({ warnings });
+  expect((await floor()).value).toBe(5);
+  expect(await changes()).toMatchObject({ warnings: [] });
+  await service.stop();
+  service = await startTestService(service.folders);
+  await waitFor(async () => service.logs().includes('parameter floor was changed to 30') || undefined);
+  write(text);
+  expect((await reload()).status).toBe(200);
+  expect((await floor()).value).toBe(30);
+});
+
 test('[points §1.3] a point whose unit changes is a warning before the reload, in its answer and in the log', async () => {
   const text = readFileSync(join(service.folders.config, 'site.yaml'), 'utf8');
   write(text.replace(/(name: power, .*unit: )kW/, '$1W'));
