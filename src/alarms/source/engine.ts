@@ -30,7 +30,8 @@ export const engineAlarms: AlarmSource = {
         id: 'executions-lost',
         name: 'Records of executions were lost',
         priority: 'high',
-        message: 'They came faster than the disk takes them, or it took none. Rules went on; their history has a gap.',
+        message:
+          'These, or lines of rule logs, came faster than the disk takes them, or it took none. Rules went on; what they recorded has a gap.',
       }),
       raw: executionsLostMs !== null && nowMs - executionsLostMs < limits.executions_lost_ms,
       delayMs: 0,
