@@ -209,6 +209,11 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
         { unrunnable: [{ rule_id: 7, name: 'shave', code: 'invalid-flow' }] },
         { unrunnable: [] },
       ],
+      [
+        'input-unusable:1:measurement:1',
+        { unusableInputs: [{ point: { instance: 1, point_type: 'measurement', point: 1 }, rules: ['shave'] }] },
+        { unusableInputs: [] },
+      ],
       ['audit-broken', { auditBroken: broken }, { auditBroken: null }],
       ['audit-unavailable', probes({ auditWritable: false }), probes({ auditWritable: true })],
       ['witness-silent', { silentWitnesses: [witness] }, { silentWitnesses: [] }],
@@ -242,6 +247,24 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('channel-offline:line')).toBe('normal');
     await look({}, 1);
     expect(state('channel-offline:line')).toBe('active-unacknowledged');
+  });
+
+  test('the delay of `input_unusable_ms`, at its edge; while its channel is offline, that alarm covers the input', async () => {
+    const point = { instance: 1, point_type: 'measurement', point: 1 } as const;
+    const rules = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    await look({ unusableInputs: [{ point, rules }] });
+    await look({}, alarmLimits.input_unusable_ms - 1);
+    expect(state('input-unusable:1:measurement:1')).toBeUndefined();
+    await look({}, 1);
+    expect(keeper.list().find(({ id }) => id === 'input-unusable:1:measurement:1')).toMatchObject({
+      state: 'active-unacknowledged',
+      name: 'tank level has no usable value',
+      message: 'Rules that read it are skipped: a, b, c, d, e and 2 more.',
+    });
+    await look({ channels: [{ id: 'line', state: 'offline' }] });
+    expect(state('input-unusable:1:measurement:1')).toBe('cleared-unacknowledged');
+    await look({ unusableInputs: null, channels: online });
+    expect(state('input-unusable:1:measurement:1')).toBe('cleared-unacknowledged');
   });
 
   test('the delay of `witness_silent_ms`, at its edge; the message names witness and reason', async () => {

@@ -10,6 +10,11 @@ export const alarmLimitsSchema = strict({
   channel_offline_ms: limit(5000, [0, 86_400_000], 'time for which a channel must be offline'),
   rule_runs: limit(5, [1, 1000], 'failed or skipped runs of a rule in a row'),
   rule_ms: limit(30_000, [0, 86_400_000], 'time for which the runs of a rule must have failed or been skipped'),
+  input_unusable_ms: limit(
+    60_000,
+    [0, 86_400_000],
+    'time for which an input of an enabled rule must have had no usable value',
+  ),
   engine_restarted_ms: limit(60_000, [1000, 86_400_000], 'time for which a restart of the engine is shown as active'),
   engine_overloaded_ms: limit(60_000, [1000, 3_600_000], 'time over which the missed ticks of the engine are counted'),
   engine_overloaded_percent: limit(5, [0, 100], 'share of its ticks that the engine may miss in that time'),

@@ -5,6 +5,7 @@ import type { ChannelState } from '../devices/device-layer.ts';
 import type { endingSoon } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
+import type { PointRef } from '../site/catalogue.ts';
 
 /** A receiver of notifications that did not accept the last one it was sent. */
 export interface FailingReceiver {
@@ -30,6 +31,8 @@ export interface SiteNow {
   readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;
   /** Enabled rules that cannot run, with their names. */
   readonly unrunnable: readonly UnrunnableRule[] | null;
+  /** Points without a usable value that enabled rules read, with the names of these rules. */
+  readonly unusableInputs: readonly { readonly point: PointRef; readonly rules: readonly string[] }[] | null;
   readonly grants: readonly Grant[] | null;
   /** When the engine was last restarted. */
   readonly engineRestartedMs: number | null;
@@ -67,6 +70,7 @@ export const unseen: SiteNow = {
   endingCertificates: null,
   troubles: null,
   unrunnable: null,
+  unusableInputs: null,
   grants: null,
   engineRestartedMs: null,
   missedTicks: null,

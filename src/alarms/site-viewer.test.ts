@@ -5,11 +5,14 @@ import { simulatedClock } from '../testing/simulated-clock.ts';
 import { alarmLimits } from './limits.ts';
 import { SiteViewer, type SiteViewerParts } from './site-viewer.ts';
 
+const level = { instance: 1, point_type: 'measurement', point: 1 };
+
 function bench(more: Partial<SiteViewerParts> = {}) {
   const clock = simulatedClock();
   const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true, missed: 0, lost: 0 };
   const ask = async (method: string): Promise<unknown> => {
     if (!site.engine) throw new Fault('engine-unavailable', 'away');
+    if (method === 'unusableInputs') return [{ point: level, rule_ids: [3, 4] }];
     return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
   };
   const viewer = new SiteViewer({
@@ -61,8 +64,31 @@ describe('[alarms §2] the view of a site', () => {
     const { site, after } = bench();
     expect((await after(0)).troubles).toEqual([{ rule_id: 3, outcome: 'failed', reason: 'x', name: 'shave' }]);
     expect((await after(0)).unrunnable).toEqual([{ rule_id: 3, code: 'invalid-flow', name: 'shave' }]);
+    expect((await after(0)).unusableInputs).toEqual([{ point: level, rules: ['shave', '4'] }]);
     site.engine = false;
-    expect(await after(0)).toMatchObject({ troubles: null, unrunnable: null, grants: null });
+    expect(await after(0)).toMatchObject({ troubles: null, unrunnable: null, unusableInputs: null, grants: null });
+  });
+
+  test('of rules that read an unusable input, the names of 100 are read; others have their number', async () => {
+    const asked: number[] = [];
+    const ids = Array.from({ length: 101 }, (_, at) => at + 1);
+    const { after } = bench({
+      engine: {
+        ask: (async (method: string) =>
+          method === 'unusableInputs' ? [{ point: level, rule_ids: ids }] : []) as SiteViewerParts['engine']['ask'],
+        restarts: () => 0,
+        status: async () => null,
+      },
+      rules: {
+        names: async (wanted) => {
+          asked.push(wanted.length);
+          return new Map(wanted.map((id) => [id, `rule ${id}`]));
+        },
+      },
+    });
+    const [input] = (await after(0)).unusableInputs ?? [];
+    expect(input?.rules.slice(98)).toEqual(['rule 99', 'rule 100', '101']);
+    expect(new Set(asked)).toEqual(new Set([100]));
   });
 
   test('certificates within `certificate_notice_ms` of their end, at its edge; without one, an unknown one leaves it open', async () => {

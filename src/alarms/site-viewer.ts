@@ -34,6 +34,8 @@ export interface SiteViewerParts {
   readonly configurationValid: () => Promise<boolean>;
 }
 
+/** Names that one view reads; a rule beyond it is named by its number. */
+const namesMax = 100;
 /** Slow commits in a row after which storage is slow. */
 const slowCommits = 3;
 
@@ -57,9 +59,10 @@ export class SiteViewer {
     const nowMs = clock.monotonicMs();
     this.#probeWhenDue(nowMs);
     this.#countRestarts(nowMs);
-    const [values, troubles, grants, status] = await Promise.all([
+    const [values, troubles, unusableInputs, grants, status] = await Promise.all([
       orNull(sample),
       orNull(() => this.#troubles()),
+      orNull(() => this.#unusableInputs()),
       orNull(() => this.#parts.engine.ask('grants', null)),
       orNull(() => this.#parts.engine.status()),
     ]);
@@ -73,6 +76,7 @@ export class SiteViewer {
       endingCertificates: this.#endingCertificates(),
       troubles,
       unrunnable,
+      unusableInputs,
       grants,
       engineRestartedMs: this.#restartedMs,
       missedTicks: this.#engineWatch.missedShare(),
@@ -102,6 +106,14 @@ export class SiteViewer {
   async #troubles(): Promise<NonNullable<SiteNow['troubles']>> {
     const { engine, limits } = this.#parts;
     return this.#named(await engine.ask('troubles', { runs: limits.rule_runs, ms: limits.rule_ms }));
+  }
+
+  async #unusableInputs(): Promise<NonNullable<SiteNow['unusableInputs']>> {
+    const found = await this.#parts.engine.ask('unusableInputs', null);
+    if (found.length === 0) return [];
+    const readers = new Set(found.flatMap(({ rule_ids: ids }) => ids));
+    const names = await this.#parts.rules.names([...readers].slice(0, namesMax));
+    return found.map(({ point, rule_ids: ids }) => ({ point, rules: ids.map((id) => names.get(id) ?? String(id)) }));
   }
 
   /** With the names of the rules. */

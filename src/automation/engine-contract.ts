@@ -124,6 +124,12 @@ export interface PointWriter {
   readonly point: PointRef;
 }
 
+/** A point without a usable value, and the enabled rules that read it and are skipped meanwhile. */
+export interface UnusableInput {
+  readonly point: PointRef;
+  readonly rule_ids: readonly number[];
+}
+
 /** A manual execution. It starts before its deadline or not at all [rules §2.5]. */
 export interface ExecuteOrder {
   readonly ruleId: number;
@@ -169,6 +175,8 @@ export type EngineMethods = {
   readonly writeCycle: (question: { readonly ruleId: number }) => readonly number[] | null;
   /** Enabled rules whose last runs all failed, or were all skipped. */
   readonly troubles: (question: TroubleQuestion) => RuleTrouble[];
+  /** Inputs of enabled rules that are not usable now, each rule by its own maximum age. Not those of channels that are offline. */
+  readonly unusableInputs: (question: null) => UnusableInput[];
   /** Sets the rules whose records the main thread receives as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
   /** Stores and applies an override or a limit. */
@@ -200,6 +208,7 @@ export const engineQuestions = [
   'writers',
   'writeCycle',
   'troubles',
+  'unusableInputs',
   'grants',
   'authority',
   'sample',
@@ -213,6 +222,7 @@ export type AskedMethod =
   | 'writers'
   | 'writeCycle'
   | 'troubles'
+  | 'unusableInputs'
   | 'grants'
   | 'authority'
   | 'release'

@@ -188,6 +188,7 @@ export function startEngineCore(
       return { sample: sample(), numbering: known === numbering.digest ? null : numbering };
     },
     troubles: async (question) => (await running()).engine.troubles(question),
+    unusableInputs: async () => (await running()).engine.unusableInputs(),
     writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);
@@ -294,7 +295,11 @@ async function assemble(parts: AssemblyParts) {
     authority: keeper,
     snapshot: createSnapshot(points.length),
     statusSnapshot: createSnapshot(points.length),
-    points: { copyInto: (snapshot) => live.copyInto(snapshot, clock), drainChanges: changes.drain },
+    points: {
+      copyInto: (snapshot) => live.copyInto(snapshot, clock),
+      drainChanges: changes.drain,
+      isOnline: (index) => Atomics.load(memory.online, memory.channelOf[index] ?? 0) === 1,
+    },
     maxAgesMs: points.map((point) => point.maxAgeMs),
     port,
     recorder,

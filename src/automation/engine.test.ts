@@ -78,6 +78,7 @@ function setup(options: Setup = {}) {
     torn: 0,
     lost: false,
     observedAgoMs: 0,
+    online: true,
     hurried: 0,
     diskHangs: false,
     claims: new Map<string, string>(),
@@ -132,6 +133,7 @@ function setup(options: Setup = {}) {
         snapshot.wallMs = clock.wallMs();
         return true;
       },
+      isOnline: () => world.online,
       drainChanges(take) {
         for (const [index, value] of changes.splice(0)) take(index, value, Number.isFinite(value));
         const { lost } = world;
@@ -822,6 +824,32 @@ describe('[rules §1.6] a rule in shadow', () => {
       expect([...site.world.claims.values()].filter((claim) => !live.has(String(JSON.parse(claim).rule)))).toEqual([]);
     }
     expect(shadowRuns).toBeGreaterThan(10_000);
+  });
+
+  test('inputs without a usable value, with the enabled rules that read them, whatever starts these', () => {
+    const site = setup();
+    site.load(
+      rule(3, {
+        trigger_config: onChange('measurement', 1),
+        nodes_json: flow('x > 10', 5).replace('"point":1}', '"point":1,"max_age_ms":100}'),
+      }),
+      rule(1, { mode: 'shadow' }),
+      rule(2, { enabled: false }),
+      rule(4, { nodes_json: '{' }),
+    );
+    const level = { instance: 1, point_type: 'measurement', point: 1 };
+    expect(site.engine.unusableInputs()).toEqual([{ point: level, rule_ids: [1, 3] }]);
+    site.set(0, 20);
+    expect(site.engine.unusableInputs()).toEqual([]);
+    // Each rule has its own maximum age.
+    site.world.observedAgoMs = 100;
+    expect(site.engine.unusableInputs()).toEqual([]);
+    site.world.observedAgoMs = 101;
+    expect(site.engine.unusableInputs()).toEqual([{ point: level, rule_ids: [3] }]);
+    site.world.online = false;
+    expect(site.engine.unusableInputs()).toEqual([]);
+    site.world.torn = 1;
+    expect(() => site.engine.unusableInputs()).toThrow('live values cannot be read now');
   });
 
   test('its outcome and its cooldown are those of accepted writes, and other rules do not see it as a writer', () => {

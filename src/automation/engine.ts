@@ -23,6 +23,7 @@ import type {
   ReloadReport,
   RuleRowsChange,
   RuleStatus,
+  UnusableInput,
 } from './engine-contract.ts';
 import { type EngineMeasures, measureEngine } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -37,6 +38,8 @@ interface PointSource {
   copyInto(snapshot: Snapshot): boolean;
   /** Passes on the changes since the last call; true if changes were lost and all points must be sampled. */
   drainChanges(take: (pointIndex: number, value: number, usable: boolean) => void): boolean;
+  /** Whether the channel of the point is online. */
+  isOnline(pointIndex: number): boolean;
 }
 
 export interface EngineParts {
@@ -70,6 +73,7 @@ export interface Engine {
   writers(points: readonly PointRef[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
   troubles(question: TroubleQuestion): RuleTrouble[];
+  unusableInputs(): UnusableInput[];
   /** Stops new cycles; a running one ends after its slice. */
   stop(): void;
 }
@@ -179,10 +183,19 @@ class RunningEngine implements Engine {
   }
 
   explain(ruleIds: readonly number[]): (RuleStatus | null)[] {
-    // Not the cycle's snapshot: a cycle may be between two slices.
+    const snapshot = this.#snapshotNow();
+    return ruleIds.map((ruleId) => this.#rules.explain(ruleId, snapshot));
+  }
+
+  unusableInputs(): UnusableInput[] {
+    return this.#rules.unusableInputs(this.#snapshotNow(), (index) => this.#points.isOnline(index));
+  }
+
+  /** Not the cycle's snapshot: a cycle may be between two slices. */
+  #snapshotNow(): Snapshot {
     if (!this.#points.copyInto(this.#parts.statusSnapshot))
       throw new Fault('engine-unavailable', 'live values cannot be read now; try again');
-    return ruleIds.map((ruleId) => this.#rules.explain(ruleId, this.#parts.statusSnapshot));
+    return this.#parts.statusSnapshot;
   }
 
   status(): EngineStatus {

@@ -16,8 +16,8 @@ import {
   urgentRuleState,
 } from '../rules/state.ts';
 import { writeCycle } from '../rules/write-cycle.ts';
-import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
-import type { Snapshot } from '../site/snapshot.ts';
+import { type PointFacts, type PointRef, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
+import { type Snapshot, usable } from '../site/snapshot.ts';
 import type {
   EngineRule,
   EngineStatus,
@@ -27,6 +27,7 @@ import type {
   RuleFailureCode,
   RuleRowsChange,
   RuleStatus,
+  UnusableInput,
 } from './engine-contract.ts';
 import type { LoadedRule } from './loaded-rule.ts';
 
@@ -51,6 +52,7 @@ export interface RuleSet {
   counts(): Pick<EngineStatus, 'total_rules' | 'enabled_rules' | 'runnable_rules' | 'rules_failed'>;
   writers(points: readonly PointRef[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
+  unusableInputs(snapshot: Snapshot, isOnline: (pointIndex: number) => boolean): UnusableInput[];
   /** Durable state of one rule as JSON text, null if the rule is not loaded. */
   exportState(ruleId: number): string | null;
   /** The part of it that must be stored at once when it changes [rules §5.2]. */
@@ -187,6 +189,19 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
           .filter((point) => written.has(catalogue.point(point)?.index ?? -1))
           .map((point) => ({ rule_id: row.id, point }));
       }),
+    unusableInputs(snapshot, isOnline) {
+      const found = new Map<number, Set<number>>();
+      for (const { row, compiled } of rules.values()) {
+        if (!row.enabled) continue;
+        for (const { pointIndex, maxAgeMs } of compiled?.readPoints ?? [])
+          if (!usable(snapshot, pointIndex, maxAgeMs) && isOnline(pointIndex))
+            found.set(pointIndex, (found.get(pointIndex) ?? new Set<number>()).add(row.id));
+      }
+      return [...found].map(([index, ids]) => ({
+        point: pointRefOf(catalogue.points[index] as PointFacts),
+        rule_ids: [...ids].toSorted((a, b) => a - b),
+      }));
+    },
     writeCycle: (ruleId) =>
       writeCycle(
         ruleId,

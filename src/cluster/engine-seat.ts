@@ -58,6 +58,7 @@ const repeatable = [
   'writers',
   'writeCycle',
   'troubles',
+  'unusableInputs',
   'grants',
   'authority',
   'sample',
@@ -336,6 +337,7 @@ class ContendedSeat implements EngineSeat {
         understand.troubles(question);
         return this.#here().ask('troubles', question);
       },
+      unusableInputs: () => this.#here().ask('unusableInputs', null),
       grant: async (order) => {
         understand.grant(order);
         return this.#here().grant(byClock(order.grant, this.#clock));

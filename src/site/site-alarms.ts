@@ -12,6 +12,7 @@ export const alarmsMaximum = 1000;
 export const builtInAlarms = [
   'channel-offline',
   'device-refuses',
+  'input-unusable',
   'rule-failing',
   'rule-skipped',
   'rule-not-runnable',

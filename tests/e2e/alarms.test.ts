@@ -31,7 +31,7 @@ instances:
   - id: 1
     name: plant
     points:
-      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, address: { table: holding, register: 0, type: uint16 } }
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, invalid: [65535], address: { table: holding, register: 0, type: uint16 } }
       - { id: 1, name: setpoint, kind: action, unit: kW, min: 0, max: 100, step: 1, channel: plc, address: { table: holding, register: 10, type: uint16 } }
 alarms:
   - { id: soc-high, name: Battery full, point: { instance: 1, point: 1 }, above: 90, deadband: 5, priority: high, message: Stop charging. }
@@ -81,7 +81,7 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000, input_unusable_ms: 500 }
 history: { block_ms: 500 }
 notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 `,
@@ -210,6 +210,24 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     other.exec('ROLLBACK');
     other.close();
     await inState('history-not-stored', 'cleared-unacknowledged');
+  });
+
+  test('[alarms §2.2] an input without a usable value raises an alarm, also for a rule that would only run on a change', async () => {
+    const id = Number((await service.command('POST', '/rules', { name: 'react' })).body['data']?.['id']);
+    const point_refs = [{ instance: 1, point_type: 'measurement', point: 1 }];
+    await service.command('PUT', `/rules/${id}`, {
+      flow_json: editorFlow('x > 10', 10),
+      trigger_config: { type: 'on_change', point_refs, time_deadband_ms: 0, value_deadband: null },
+    });
+    await service.command('POST', `/rules/${id}/enable`);
+    device.holding.writeUInt16BE(65_535, 0);
+    expect(await inState('input-unusable:1:measurement:1', 'active-unacknowledged')).toMatchObject({
+      name: 'plant soc has no usable value',
+      message: expect.stringContaining('react'),
+    });
+    device.holding.writeUInt16BE(20, 0);
+    await inState('input-unusable:1:measurement:1', 'cleared-unacknowledged');
+    expect((await service.command('DELETE', `/rules/${id}`)).status).toBe(200);
   });
 
   test('[alarms §2.2] an engine that misses ticks raises an alarm until it keeps up', async () => {

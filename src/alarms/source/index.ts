@@ -6,6 +6,7 @@ import { channelAlarms } from './channels.ts';
 import { configurationAlarms } from './configuration.ts';
 import { engineAlarms } from './engine.ts';
 import { forecastAlarms } from './forecasts.ts';
+import { inputAlarms } from './inputs.ts';
 import { notificationAlarms } from './notifications.ts';
 import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
@@ -14,13 +15,11 @@ import type { AlarmSource } from './source.ts';
 import { storageAlarms } from './storage.ts';
 import { unrunnableRuleAlarms } from './unrunnable-rules.ts';
 
-export function alarmSources({
-  alarms,
-  channels,
-  points,
-}: Pick<Site, 'alarms' | 'channels' | 'points'>): readonly AlarmSource[] {
+export function alarmSources(site: Pick<Site, 'alarms' | 'channels' | 'instances' | 'points'>): readonly AlarmSource[] {
+  const { alarms, channels, points } = site;
   return [
     channelAlarms(channels),
+    inputAlarms(site),
     sitePointAlarms(alarms, points),
     storageAlarms,
     configurationAlarms,
