@@ -214,6 +214,11 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
         { unusableInputs: [{ point: { instance: 1, point_type: 'measurement', point: 1 }, rules: ['shave'] }] },
         { unusableInputs: [] },
       ],
+      [
+        'command-failing:1:measurement:1',
+        { failedCommands: [{ instance: 1, point_type: 'measurement', point: 1 }] },
+        { failedCommands: [] },
+      ],
       ['audit-broken', { auditBroken: broken }, { auditBroken: null }],
       ['audit-unavailable', probes({ auditWritable: false }), probes({ auditWritable: true })],
       ['witness-silent', { silentWitnesses: [witness] }, { silentWitnesses: [] }],
@@ -265,6 +270,25 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('input-unusable:1:measurement:1')).toBe('cleared-unacknowledged');
     await look({ unusableInputs: null, channels: online });
     expect(state('input-unusable:1:measurement:1')).toBe('cleared-unacknowledged');
+  });
+
+  test('the delay of `command_failing_ms`, at its edge; the message has the reason', async () => {
+    const point = { instance: 1, point_type: 'measurement', point: 1 } as const;
+    const id = 'command-failing:1:measurement:1';
+    const found = () => keeper.list().find((alarm) => alarm.id === id);
+    await look({ failedCommands: [point], pointErrors: new Map([[0, 'exception 2 (illegal data address)']]) });
+    await look({}, alarmLimits.command_failing_ms - 1);
+    expect(found()).toBeUndefined();
+    await look({}, 1);
+    expect(found()).toMatchObject({
+      state: 'active-unacknowledged',
+      name: 'The last command to tank level was not carried out',
+      message: 'exception 2 (illegal data address). The device does not have the commanded value.',
+    });
+    await look({ failedCommands: null });
+    expect(state(id)).toBe('active-unacknowledged');
+    await look({ failedCommands: [] });
+    expect(state(id)).toBe('cleared-unacknowledged');
   });
 
   test('the delay of `witness_silent_ms`, at its edge; the message names witness and reason', async () => {

@@ -15,6 +15,11 @@ export const alarmLimitsSchema = strict({
     [0, 86_400_000],
     'time for which an input of an enabled rule must have had no usable value',
   ),
+  command_failing_ms: limit(
+    60_000,
+    [0, 86_400_000],
+    'time for which the last command of a point must not have been carried out',
+  ),
   engine_restarted_ms: limit(60_000, [1000, 86_400_000], 'time for which a restart of the engine is shown as active'),
   engine_overloaded_ms: limit(60_000, [1000, 3_600_000], 'time over which the missed ticks of the engine are counted'),
   engine_overloaded_percent: limit(5, [0, 100], 'share of its ticks that the engine may miss in that time'),

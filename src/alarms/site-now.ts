@@ -33,6 +33,10 @@ export interface SiteNow {
   readonly unrunnable: readonly UnrunnableRule[] | null;
   /** Points without a usable value that enabled rules read, with the names of these rules. */
   readonly unusableInputs: readonly { readonly point: PointRef; readonly rules: readonly string[] }[] | null;
+  /** Action points whose last command was not carried out. */
+  readonly failedCommands: readonly PointRef[] | null;
+  /** The last error of points, by position in the site; read only while a command has failed. */
+  readonly pointErrors: ReadonlyMap<number, string>;
   readonly grants: readonly Grant[] | null;
   /** When the engine was last restarted. */
   readonly engineRestartedMs: number | null;
@@ -71,6 +75,8 @@ export const unseen: SiteNow = {
   troubles: null,
   unrunnable: null,
   unusableInputs: null,
+  failedCommands: null,
+  pointErrors: new Map(),
   grants: null,
   engineRestartedMs: null,
   missedTicks: null,

@@ -9,9 +9,19 @@ const level = { instance: 1, point_type: 'measurement', point: 1 };
 
 function bench(more: Partial<SiteViewerParts> = {}) {
   const clock = simulatedClock();
-  const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true, missed: 0, lost: 0 };
+  const site = {
+    restarts: 0,
+    commitMs: 0,
+    commits: 0,
+    writable: true,
+    engine: true,
+    missed: 0,
+    lost: 0,
+    failed: [] as object[],
+  };
   const ask = async (method: string): Promise<unknown> => {
     if (!site.engine) throw new Fault('engine-unavailable', 'away');
+    if (method === 'failedCommands') return site.failed;
     if (method === 'unusableInputs') return [{ point: level, rule_ids: [3, 4] }];
     return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
   };
@@ -20,6 +30,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     limits: alarmLimits,
     sample: async () => null,
     channels: () => [],
+    pointErrors: async () => [{ index: 3, code: 'refused', message: 'exception 2', atMs: 0 }] as never,
     certificates: () => [],
     engine: {
       ask: ask as SiteViewerParts['engine']['ask'],
@@ -65,6 +76,9 @@ describe('[alarms §2] the view of a site', () => {
     expect((await after(0)).troubles).toEqual([{ rule_id: 3, outcome: 'failed', reason: 'x', name: 'shave' }]);
     expect((await after(0)).unrunnable).toEqual([{ rule_id: 3, code: 'invalid-flow', name: 'shave' }]);
     expect((await after(0)).unusableInputs).toEqual([{ point: level, rules: ['shave', '4'] }]);
+    expect(await after(0)).toMatchObject({ failedCommands: [], pointErrors: new Map() });
+    site.failed = [level];
+    expect(await after(0)).toMatchObject({ failedCommands: [level], pointErrors: new Map([[3, 'exception 2']]) });
     site.engine = false;
     expect(await after(0)).toMatchObject({ troubles: null, unrunnable: null, unusableInputs: null, grants: null });
   });

@@ -17,6 +17,7 @@ export interface SiteViewerParts {
   readonly channels: DeviceLayer['channels'];
   /** Of channels, and of a database server. */
   readonly certificates: DeviceLayer['certificates'];
+  readonly pointErrors: DeviceLayer['errors'];
   readonly engine: Pick<EngineClient, 'ask' | 'restarts' | 'status'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly auditBroken: () => string | null;
@@ -59,14 +60,16 @@ export class SiteViewer {
     const nowMs = clock.monotonicMs();
     this.#probeWhenDue(nowMs);
     this.#countRestarts(nowMs);
-    const [values, troubles, unusableInputs, grants, status] = await Promise.all([
+    const [values, troubles, unusableInputs, failedCommands, grants, status] = await Promise.all([
       orNull(sample),
       orNull(() => this.#troubles()),
       orNull(() => this.#unusableInputs()),
+      orNull(() => this.#parts.engine.ask('failedCommands', null)),
       orNull(() => this.#parts.engine.ask('grants', null)),
       orNull(() => this.#parts.engine.status()),
     ]);
     this.#engineWatch.look(nowMs, status);
+    const errors = (failedCommands ?? []).length === 0 ? [] : ((await orNull(this.#parts.pointErrors)) ?? []);
     const failed = status?.rules_failed.map(({ id, code }) => ({ rule_id: id, code }));
     const unrunnable = failed === undefined ? null : await orNull(() => this.#named(failed));
     return {
@@ -77,6 +80,8 @@ export class SiteViewer {
       troubles,
       unrunnable,
       unusableInputs,
+      failedCommands,
+      pointErrors: new Map(errors.map(({ index, message }) => [index, message])),
       grants,
       engineRestartedMs: this.#restartedMs,
       missedTicks: this.#engineWatch.missedShare(),

@@ -177,6 +177,8 @@ export type EngineMethods = {
   readonly troubles: (question: TroubleQuestion) => RuleTrouble[];
   /** Inputs of enabled rules that are not usable now, each rule by its own maximum age. Not those of channels that are offline. */
   readonly unusableInputs: (question: null) => UnusableInput[];
+  /** Action points whose last command was not carried out, of channels that are online. */
+  readonly failedCommands: (question: null) => PointRef[];
   /** Sets the rules whose records the main thread receives as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
   /** Stores and applies an override or a limit. */
@@ -209,6 +211,7 @@ export const engineQuestions = [
   'writeCycle',
   'troubles',
   'unusableInputs',
+  'failedCommands',
   'grants',
   'authority',
   'sample',
@@ -223,6 +226,7 @@ export type AskedMethod =
   | 'writeCycle'
   | 'troubles'
   | 'unusableInputs'
+  | 'failedCommands'
   | 'grants'
   | 'authority'
   | 'release'

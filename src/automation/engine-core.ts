@@ -7,7 +7,7 @@ import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
-import { createCommandWriter } from '../points/command-slots.ts';
+import { createCommandWriter, lastCommandFailed } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
 import { numberingOf } from '../points/numbering.ts';
 import { createSampler } from '../points/sample.ts';
@@ -189,6 +189,12 @@ export function startEngineCore(
     },
     troubles: async (question) => (await running()).engine.troubles(question),
     unusableInputs: async () => (await running()).engine.unusableInputs(),
+    async failedCommands() {
+      await running();
+      return setup.site.points
+        .filter(({ index }) => lastCommandFailed(setup.memory, index))
+        .map(({ instance, kind, id }) => ({ instance, point_type: kind, point: id }));
+    },
     writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);

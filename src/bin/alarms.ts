@@ -51,6 +51,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     limits: limits.alarms,
     sample,
     channels: () => role.devices.channels(),
+    pointErrors: () => role.devices.errors(),
     certificates: () => [...role.devices.certificates(), ...serverCertificate(database)],
     engine: role.engine,
     rules,

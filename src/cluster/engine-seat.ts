@@ -59,6 +59,7 @@ const repeatable = [
   'writeCycle',
   'troubles',
   'unusableInputs',
+  'failedCommands',
   'grants',
   'authority',
   'sample',
@@ -338,6 +339,7 @@ class ContendedSeat implements EngineSeat {
         return this.#here().ask('troubles', question);
       },
       unusableInputs: () => this.#here().ask('unusableInputs', null),
+      failedCommands: () => this.#here().ask('failedCommands', null),
       grant: async (order) => {
         understand.grant(order);
         return this.#here().grant(byClock(order.grant, this.#clock));

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CommandAnswer } from '../site/command-port.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
-import { createCommandTaker, createCommandWriter } from './command-slots.ts';
+import { createCommandTaker, createCommandWriter, lastCommandFailed } from './command-slots.ts';
 import { beginGeneration, createPointMemory, currentGeneration, doorbells, slotState } from './shared-memory.ts';
 
 const maxAgeMs = 1000;
@@ -78,6 +78,32 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     expect(taker.take(0)).toBeNull();
     expect(submit(0, 2)).toBe('accepted');
     expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 2 }));
+  });
+
+  test('the last command of which the driver reported failed, while the channel is online', () => {
+    const { clock, memory, online, submit, taker } = slots();
+    const failed = () => lastCommandFailed(memory, 0);
+    const sent = (written: boolean): void => {
+      submit(0, 1);
+      const command = taker.take(0);
+      taker.report(0, command?.serial ?? -1, written);
+    };
+    expect(failed()).toBe(false);
+    sent(false);
+    expect(failed()).toBe(true);
+    submit(0, 2);
+    expect(failed()).toBe(true);
+    online(0, false);
+    expect(failed()).toBe(false);
+    online(0);
+    taker.take(0);
+    sent(true);
+    expect(failed()).toBe(false);
+    // Not taken in time: never sent.
+    submit(0, 3);
+    clock.advance(maxAgeMs + 1);
+    taker.take(0);
+    expect(failed()).toBe(true);
   });
 
   test('a device layer that lost its processor while it was taking a command is waited for', () => {

@@ -50,6 +50,15 @@ function resultOf(memory: PointMemory, slot: number, serial: number): CommandRes
   return code === commandOutcomes.failed ? 'failed' : 'expired';
 }
 
+/** Whether the last command of which the driver reported was not carried out, although the channel of the point is online. */
+export function lastCommandFailed(memory: PointMemory, slot: number): boolean {
+  const code = Atomics.load(memory.outcome, slot);
+  return (
+    (code === commandOutcomes.failed || code === commandOutcomes.expired) &&
+    Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1
+  );
+}
+
 /** Engine side: the one writer of the slots. */
 export function createCommandWriter(memory: PointMemory, clock: Clock, wait?: Wait): CommandWriter {
   let superseded = 0;

@@ -13,6 +13,7 @@ export const builtInAlarms = [
   'channel-offline',
   'device-refuses',
   'input-unusable',
+  'command-failing',
   'rule-failing',
   'rule-skipped',
   'rule-not-runnable',

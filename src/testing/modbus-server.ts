@@ -39,6 +39,8 @@ export interface ModbusDevice {
   delay(ms: number): void;
   /** Lacks these registers: every read request that touches one is answered with the exception (default 2). */
   lack(registers: readonly number[], exception?: number): void;
+  /** Answers every write of one of these holding registers with exception 2. */
+  keep(registers: readonly number[]): void;
   /** Answers every request with this exception code instead of executing it; null ends that. */
   refuse(exception: number | null): void;
   /** Sends every answer this many times. */
@@ -58,6 +60,7 @@ interface Manner {
   nonsense: Buffer | null;
   /** The exception code for requests that touch a missing register. */
   lackingException: number;
+  kept: ReadonlySet<number>;
   /** If not null, every request is answered with this exception code. */
   refusal: number | null;
   repeats: number;
@@ -83,6 +86,7 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     lacking: new Set(),
     nonsense: null,
     lackingException: illegalAddress,
+    kept: new Set(),
     refusal: null,
     repeats: 1,
     refusing: false,
@@ -113,7 +117,9 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     const written = (table: ModbusWrite['table'], body: object): void => {
       arrived();
       if (manner.refusal !== null) return;
-      writes.push({ table, register: numberOf(body, 'address'), atMs: systemClock.monotonicMs() });
+      const register = numberOf(body, 'address');
+      manner.refusing = table === 'holding' && manner.kept.has(register);
+      if (!manner.refusing) writes.push({ table, register, atMs: systemClock.monotonicMs() });
     };
     const read = (body: object): void => {
       arrived();
@@ -159,6 +165,9 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     lack(registers, exception = illegalAddress) {
       manner.lacking = new Set(registers);
       manner.lackingException = exception;
+    },
+    keep(registers) {
+      manner.kept = new Set(registers);
     },
     refuse(exception) {
       manner.refusal = exception;

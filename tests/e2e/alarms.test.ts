@@ -81,7 +81,7 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000, input_unusable_ms: 500 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000, input_unusable_ms: 500, command_failing_ms: 500 }
 history: { block_ms: 500 }
 notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
 `,
@@ -228,6 +228,19 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     device.holding.writeUInt16BE(20, 0);
     await inState('input-unusable:1:measurement:1', 'cleared-unacknowledged');
     expect((await service.command('DELETE', `/rules/${id}`)).status).toBe(200);
+  });
+
+  test('[alarms §2.2] a register that refuses its commands, while others are read, raises an alarm until it takes one', async () => {
+    device.keep([10]);
+    const body = { value: 9, for_seconds: 600, reason: 'by hand' };
+    expect((await service.command('POST', '/points/1/action/1/override', body)).status).toBe(200);
+    expect(await inState('command-failing:1:action:1', 'active-unacknowledged')).toMatchObject({
+      name: 'The last command to plant setpoint was not carried out',
+      message: expect.stringMatching(/exception 2.*\. The device does not have the commanded value/),
+    });
+    device.keep([]);
+    expect((await service.command('POST', '/points/1/action/1/override', { ...body, value: 8 })).status).toBe(200);
+    await inState('command-failing:1:action:1', 'cleared-unacknowledged');
   });
 
   test('[alarms §2.2] an engine that misses ticks raises an alarm until it keeps up', async () => {

@@ -3,10 +3,12 @@ import type { Site } from '../../site/site.ts';
 import { auditAlarms } from './audit.ts';
 import { certificateAlarms } from './certificates.ts';
 import { channelAlarms } from './channels.ts';
+import { commandAlarms } from './commands.ts';
 import { configurationAlarms } from './configuration.ts';
 import { engineAlarms } from './engine.ts';
 import { forecastAlarms } from './forecasts.ts';
 import { inputAlarms } from './inputs.ts';
+import { namedPoints } from './named-points.ts';
 import { notificationAlarms } from './notifications.ts';
 import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
@@ -17,9 +19,11 @@ import { unrunnableRuleAlarms } from './unrunnable-rules.ts';
 
 export function alarmSources(site: Pick<Site, 'alarms' | 'channels' | 'instances' | 'points'>): readonly AlarmSource[] {
   const { alarms, channels, points } = site;
+  const find = namedPoints(site);
   return [
     channelAlarms(channels),
-    inputAlarms(site),
+    inputAlarms(find),
+    commandAlarms(find),
     sitePointAlarms(alarms, points),
     storageAlarms,
     configurationAlarms,
