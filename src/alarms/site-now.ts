@@ -31,8 +31,10 @@ export interface SiteNow {
   readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;
   /** Enabled rules that cannot run, with their names. */
   readonly unrunnable: readonly UnrunnableRule[] | null;
-  /** Points without a usable value that enabled rules read, with the names of these rules. */
-  readonly unusableInputs: readonly { readonly point: PointRef; readonly rules: readonly string[] }[] | null;
+  /** Points without a usable value that enabled rules read: the number of these rules, and the names of the first. */
+  readonly unusableInputs:
+    | readonly { readonly point: PointRef; readonly rules: number; readonly names: readonly string[] }[]
+    | null;
   /** Action points whose last command was not carried out. */
   readonly failedCommands: readonly PointRef[] | null;
   /** The last error of points, by position in the site; read only while a command has failed. */

@@ -22,7 +22,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
   const ask = async (method: string): Promise<unknown> => {
     if (!site.engine) throw new Fault('engine-unavailable', 'away');
     if (method === 'failedCommands') return site.failed;
-    if (method === 'unusableInputs') return [{ point: level, rule_ids: [3, 4] }];
+    if (method === 'unusableInputs') return [{ point: level, rules: 7, rule_ids: [3, 4] }];
     return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
   };
   const viewer = new SiteViewer({
@@ -75,7 +75,7 @@ describe('[alarms §2] the view of a site', () => {
     const { site, after } = bench();
     expect((await after(0)).troubles).toEqual([{ rule_id: 3, outcome: 'failed', reason: 'x', name: 'shave' }]);
     expect((await after(0)).unrunnable).toEqual([{ rule_id: 3, code: 'invalid-flow', name: 'shave' }]);
-    expect((await after(0)).unusableInputs).toEqual([{ point: level, rules: ['shave', '4'] }]);
+    expect((await after(0)).unusableInputs).toEqual([{ point: level, rules: 7, names: ['shave', '4'] }]);
     expect(await after(0)).toMatchObject({ failedCommands: [], pointErrors: new Map() });
     site.failed = [level];
     expect(await after(0)).toMatchObject({ failedCommands: [level], pointErrors: new Map([[3, 'exception 2']]) });
@@ -89,7 +89,9 @@ describe('[alarms §2] the view of a site', () => {
     const { after } = bench({
       engine: {
         ask: (async (method: string) =>
-          method === 'unusableInputs' ? [{ point: level, rule_ids: ids }] : []) as SiteViewerParts['engine']['ask'],
+          method === 'unusableInputs'
+            ? [{ point: level, rules: 101, rule_ids: ids }]
+            : []) as SiteViewerParts['engine']['ask'],
         restarts: () => 0,
         status: async () => null,
       },
@@ -101,7 +103,7 @@ describe('[alarms §2] the view of a site', () => {
       },
     });
     const [input] = (await after(0)).unusableInputs ?? [];
-    expect(input?.rules.slice(98)).toEqual(['rule 99', 'rule 100', '101']);
+    expect(input?.names.slice(98)).toEqual(['rule 99', 'rule 100', '101']);
     expect(new Set(asked)).toEqual(new Set([100]));
   });
 

@@ -118,7 +118,11 @@ export class SiteViewer {
     if (found.length === 0) return [];
     const readers = new Set(found.flatMap(({ rule_ids: ids }) => ids));
     const names = await this.#parts.rules.names([...readers].slice(0, namesMax));
-    return found.map(({ point, rule_ids: ids }) => ({ point, rules: ids.map((id) => names.get(id) ?? String(id)) }));
+    return found.map(({ point, rules, rule_ids: ids }) => ({
+      point,
+      rules,
+      names: ids.map((id) => names.get(id) ?? String(id)),
+    }));
   }
 
   /** With the names of the rules. */

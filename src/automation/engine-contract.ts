@@ -127,8 +127,14 @@ export interface PointWriter {
 /** A point without a usable value, and the enabled rules that read it and are skipped meanwhile. */
 export interface UnusableInput {
   readonly point: PointRef;
+  /** How many rules. */
+  readonly rules: number;
+  /** The first of them, at most `readersNamed`. */
   readonly rule_ids: readonly number[];
 }
+
+/** Rules that an answer names for each unusable input: one input may be that of thousands. */
+export const readersNamed = 5;
 
 /** A manual execution. It starts before its deadline or not at all [rules §2.5]. */
 export interface ExecuteOrder {

@@ -838,14 +838,18 @@ describe('[rules §1.6] a rule in shadow', () => {
       rule(4, { nodes_json: '{' }),
     );
     const level = { instance: 1, point_type: 'measurement', point: 1 };
-    expect(site.engine.unusableInputs()).toEqual([{ point: level, rule_ids: [1, 3] }]);
+    expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 2, rule_ids: [3, 1] }]);
     site.set(0, 20);
     expect(site.engine.unusableInputs()).toEqual([]);
     // Each rule has its own maximum age.
     site.world.observedAgoMs = 100;
     expect(site.engine.unusableInputs()).toEqual([]);
     site.world.observedAgoMs = 101;
-    expect(site.engine.unusableInputs()).toEqual([{ point: level, rule_ids: [3] }]);
+    expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 1, rule_ids: [3] }]);
+    // Of many rules the first five are named.
+    site.load(...Array.from({ length: 6 }, (_, at) => rule(at + 1)));
+    site.set(0, Number.NaN);
+    expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 6, rule_ids: [1, 2, 3, 4, 5] }]);
     site.world.online = false;
     expect(site.engine.unusableInputs()).toEqual([]);
     site.world.torn = 1;

@@ -18,16 +18,17 @@ import {
 import { writeCycle } from '../rules/write-cycle.ts';
 import { type PointFacts, type PointRef, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
-import type {
-  EngineRule,
-  EngineStatus,
-  LastRun,
-  PointWriter,
-  ReloadReport,
-  RuleFailureCode,
-  RuleRowsChange,
-  RuleStatus,
-  UnusableInput,
+import {
+  type EngineRule,
+  type EngineStatus,
+  type LastRun,
+  type PointWriter,
+  type ReloadReport,
+  type RuleFailureCode,
+  type RuleRowsChange,
+  type RuleStatus,
+  readersNamed,
+  type UnusableInput,
 } from './engine-contract.ts';
 import type { LoadedRule } from './loaded-rule.ts';
 
@@ -190,16 +191,24 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
           .map((point) => ({ rule_id: row.id, point }));
       }),
     unusableInputs(snapshot, isOnline) {
-      const found = new Map<number, Set<number>>();
+      const found = new Map<number, { rules: number; last: number; rule_ids: number[] }>();
       for (const { row, compiled } of rules.values()) {
         if (!row.enabled) continue;
-        for (const { pointIndex, maxAgeMs } of compiled?.readPoints ?? [])
-          if (!usable(snapshot, pointIndex, maxAgeMs) && isOnline(pointIndex))
-            found.set(pointIndex, (found.get(pointIndex) ?? new Set<number>()).add(row.id));
+        for (const { pointIndex, maxAgeMs } of compiled?.readPoints ?? []) {
+          if (usable(snapshot, pointIndex, maxAgeMs) || !isOnline(pointIndex)) continue;
+          const input = found.get(pointIndex) ?? { rules: 0, last: 0, rule_ids: [] };
+          found.set(pointIndex, input);
+          // A rule may read a point in several nodes.
+          if (input.last === row.id) continue;
+          input.last = row.id;
+          input.rules++;
+          if (input.rule_ids.length < readersNamed) input.rule_ids.push(row.id);
+        }
       }
-      return [...found].map(([index, ids]) => ({
+      return [...found].map(([index, { rules: count, rule_ids }]) => ({
         point: pointRefOf(catalogue.points[index] as PointFacts),
-        rule_ids: [...ids].toSorted((a, b) => a - b),
+        rules: count,
+        rule_ids,
       }));
     },
     writeCycle: (ruleId) =>

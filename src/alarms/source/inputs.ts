@@ -2,24 +2,21 @@
 import type { FindPoint } from './named-points.ts';
 import { type AlarmSource, builtIn } from './source.ts';
 
-/** Rules named in a message. */
-const namedMax = 5;
-
 export function inputAlarms(find: FindPoint): AlarmSource {
   return {
     owns: (id) => id.startsWith('input-unusable:'),
     look: ({ unusableInputs, channels }, limits) =>
-      unusableInputs?.flatMap(({ point, rules }) => {
+      unusableInputs?.flatMap(({ point, rules, names }) => {
         const named = find(point, channels);
         if (named === undefined) return [];
-        const others = rules.length - namedMax;
+        const others = rules - names.length;
         return [
           {
             facts: builtIn({
               id: `input-unusable:${named.key}`,
               name: `${named.name} has no usable value`,
               priority: 'medium',
-              message: `Rules that read it are skipped: ${rules.slice(0, namedMax).join(', ')}${others > 0 ? ` and ${others} more` : ''}.`,
+              message: `Rules that read it are skipped: ${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}.`,
             }),
             raw: true,
             delayMs: limits.input_unusable_ms,
