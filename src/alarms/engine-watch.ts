@@ -1,7 +1,7 @@
 /** What the counters of the engine say over time [alarms §2.2]: the share of ticks that it missed, and whether it lost records. */
 import type { EngineStatus } from '../automation/engine-contract.ts';
 
-export type EngineCounts = Pick<EngineStatus, 'tick_interval_ms' | 'overruns' | 'records_dropped'>;
+type EngineCounts = Pick<EngineStatus, 'tick_interval_ms' | 'overruns' | 'records_dropped'>;
 
 interface Seen {
   readonly atMs: number;

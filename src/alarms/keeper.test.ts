@@ -343,12 +343,14 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
   });
 
   test('a part that cannot be asked changes nothing', async () => {
-    await look({ troubles: [{ rule_id: 7, name: 'shave', reason: 'x', outcome: 'failed' }], grants: [override] });
+    await look({
+      troubles: [{ rule_id: 7, name: 'shave', reason: 'x', outcome: 'failed' }],
+      unrunnable: [{ rule_id: 8, name: 'fill', code: 'invalid-trigger' }],
+      grants: [override],
+    });
     await look({ troubles: null, unrunnable: null, grants: null, channels: [] });
-    expect([state('rule-failing:7'), state('override-active')]).toEqual([
-      'active-unacknowledged',
-      'active-unacknowledged',
-    ]);
+    const ids = ['rule-failing:7', 'rule-not-runnable:8', 'override-active'];
+    expect(ids.map((id) => state(id))).toEqual(ids.map(() => 'active-unacknowledged'));
   });
 
   test('an alarm that left the site file is cleared, and gone from the list when it is normal', async () => {

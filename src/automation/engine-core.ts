@@ -11,7 +11,7 @@ import { createCommandWriter, lastCommandFailed } from '../points/command-slots.
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
 import { numberingOf } from '../points/numbering.ts';
 import { createSampler } from '../points/sample.ts';
-import { doorbells, type PointMemory } from '../points/shared-memory.ts';
+import { doorbells, isOnline, type PointMemory } from '../points/shared-memory.ts';
 import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
 import { Authority } from '../rules/authority.ts';
 import { Ownership } from '../rules/ownership.ts';
@@ -304,7 +304,7 @@ async function assemble(parts: AssemblyParts) {
     points: {
       copyInto: (snapshot) => live.copyInto(snapshot, clock),
       drainChanges: changes.drain,
-      isOnline: (index) => Atomics.load(memory.online, memory.channelOf[index] ?? 0) === 1,
+      isOnline: (index) => isOnline(memory, index),
     },
     maxAgesMs: points.map((point) => point.maxAgeMs),
     port,

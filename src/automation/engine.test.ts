@@ -826,36 +826,6 @@ describe('[rules §1.6] a rule in shadow', () => {
     expect(shadowRuns).toBeGreaterThan(10_000);
   });
 
-  test('inputs without a usable value, with the enabled rules that read them, whatever starts these', () => {
-    const site = setup();
-    site.load(
-      rule(3, {
-        trigger_config: onChange('measurement', 1),
-        nodes_json: flow('x > 10', 5).replace('"point":1}', '"point":1,"max_age_ms":100}'),
-      }),
-      rule(1, { mode: 'shadow' }),
-      rule(2, { enabled: false }),
-      rule(4, { nodes_json: '{' }),
-    );
-    const level = { instance: 1, point_type: 'measurement', point: 1 };
-    expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 2, rule_ids: [3, 1] }]);
-    site.set(0, 20);
-    expect(site.engine.unusableInputs()).toEqual([]);
-    // Each rule has its own maximum age.
-    site.world.observedAgoMs = 100;
-    expect(site.engine.unusableInputs()).toEqual([]);
-    site.world.observedAgoMs = 101;
-    expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 1, rule_ids: [3] }]);
-    // Of many rules the first five are named.
-    site.load(...Array.from({ length: 6 }, (_, at) => rule(at + 1)));
-    site.set(0, Number.NaN);
-    expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 6, rule_ids: [1, 2, 3, 4, 5] }]);
-    site.world.online = false;
-    expect(site.engine.unusableInputs()).toEqual([]);
-    site.world.torn = 1;
-    expect(() => site.engine.unusableInputs()).toThrow('live values cannot be read now');
-  });
-
   test('its outcome and its cooldown are those of accepted writes, and other rules do not see it as a writer', () => {
     const site = setup();
     site.load(rule(1, { mode: 'shadow', cooldown_ms: 5000 }), rule(2, { nodes_json: flow('x > 10', 7) }));
@@ -875,4 +845,34 @@ describe('[rules §1.6] a rule in shadow', () => {
     expect(site.runs(1).at(-1)).toMatchObject({ outcome: 'failed', actions_executed: [{ reason: 'not-finite' }] });
     site.engine.stop();
   });
+});
+
+test('[alarms §2.2] inputs without a usable value, with the enabled rules that read them, whatever starts these', () => {
+  const site = setup();
+  site.load(
+    rule(3, {
+      trigger_config: onChange('measurement', 1),
+      nodes_json: flow('x > 10', 5).replace('"point":1}', '"point":1,"max_age_ms":100}'),
+    }),
+    rule(1, { mode: 'shadow' }),
+    rule(2, { enabled: false }),
+    rule(4, { nodes_json: '{' }),
+  );
+  const level = { instance: 1, point_type: 'measurement', point: 1 };
+  expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 2, rule_ids: [3, 1] }]);
+  site.set(0, 20);
+  expect(site.engine.unusableInputs()).toEqual([]);
+  // Each rule has its own maximum age.
+  site.world.observedAgoMs = 100;
+  expect(site.engine.unusableInputs()).toEqual([]);
+  site.world.observedAgoMs = 101;
+  expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 1, rule_ids: [3] }]);
+  // Of many rules the first five are named.
+  site.load(...Array.from({ length: 6 }, (_, at) => rule(at + 1)));
+  site.set(0, Number.NaN);
+  expect(site.engine.unusableInputs()).toEqual([{ point: level, rules: 6, rule_ids: [1, 2, 3, 4, 5] }]);
+  site.world.online = false;
+  expect(site.engine.unusableInputs()).toEqual([]);
+  site.world.torn = 1;
+  expect(() => site.engine.unusableInputs()).toThrow('live values cannot be read now');
 });

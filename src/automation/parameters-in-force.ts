@@ -53,7 +53,7 @@ export interface ParametersInForce {
   readonly inTurn: InTurn;
   /** Those of `from`, by default the last applied file, with the values stored now. */
   read(from?: SiteParameters): Promise<SiteParameters>;
-  /** The same of values that are stored and not in force, one sentence each. */
+  /** Sentences about stored values that are not in force, of the same parameters. */
   ignored(from?: SiteParameters): Promise<readonly string[]>;
   /** In turn: reads them, calls `take`, and puts them in force unless it throws. */
   renew<T>(

@@ -12,6 +12,7 @@ import {
   currentGeneration,
   doorbells,
   dropCommand,
+  isOnline,
   looksMax,
   mayCommand,
   type PointMemory,
@@ -53,10 +54,7 @@ function resultOf(memory: PointMemory, slot: number, serial: number): CommandRes
 /** Whether the last command of which the driver reported was not carried out, although the channel of the point is online. */
 export function lastCommandFailed(memory: PointMemory, slot: number): boolean {
   const code = Atomics.load(memory.outcome, slot);
-  return (
-    (code === commandOutcomes.failed || code === commandOutcomes.expired) &&
-    Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1
-  );
+  return (code === commandOutcomes.failed || code === commandOutcomes.expired) && isOnline(memory, slot);
 }
 
 /** Engine side: the one writer of the slots. */
@@ -78,7 +76,7 @@ export function createCommandWriter(memory: PointMemory, clock: Clock, wait?: Wa
       if (memory.writable[slot] !== 1) return 'no-route';
       const refused = (): CommandAnswer | null => {
         if (currentGeneration(memory) !== generation) return 'stale-generation';
-        return Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1 ? null : 'offline';
+        return isOnline(memory, slot) ? null : 'offline';
       };
       // Before and after the write [points §4.2]: a decision made under another generation is dropped, and so is one whose
       // channel went offline meanwhile: the device layer empties the slots right after it said so.

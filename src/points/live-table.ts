@@ -113,7 +113,7 @@ export function createRuns(points: number): Runs {
 
 export interface LiveTableReader {
   /**
-   * Refills the snapshot with one moment's values. Waits while a batch is being written, some 10 ms at the most; false when the writer
+   * Refills the snapshot with one moment's values. Waits while a batch is being written, some 20 ms at the most; false when the writer
    * kept writing, or was suspended or ended within a batch (try again later).
    */
   copyInto(snapshot: Snapshot, clock: Clock, runs?: Runs): boolean;

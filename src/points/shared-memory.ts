@@ -162,10 +162,15 @@ const waitBriefly: Wait = (cells, index, seen) => Atomics.wait(cells, index, see
 
 /**
  * Between two looks at a cell: gives the processor away if the other thread takes long, because its batch is large or it has lost its own
- * processor. All looks together take some 10 ms at the most.
+ * processor. All looks together take some 20 ms at the most.
  */
 export function betweenLooks(look: number, cells: Int32, index: number, seen: number, wait = waitBriefly): void {
   if (look >= looksAtOnce) wait(cells, index, seen);
+}
+
+/** Whether the channel of a point is online. */
+export function isOnline(memory: PointMemory, index: number): boolean {
+  return Atomics.load(memory.online, memory.channelOf[index] ?? 0) === 1;
 }
 
 /** Says of all points where they lead to; while a service runs, only when no engine does. */
