@@ -1,6 +1,6 @@
 /**
  * The issues of a value that did not decode: one per field, unknown members by name. Of a union only the intended shape is
- * reported; if it is unclear which one was intended, the discriminating values are listed.
+ * reported; if it is unclear which one was intended, the discriminating values are listed, or else what each shape must have.
  */
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
@@ -75,7 +75,14 @@ function choiceOf(error: SchemaError, schema: TSchema, value: unknown): Choice {
   if (!isObject(given)) return plainFault(error, shapes, given);
   if (one !== undefined) return { error, meant: one, issue: null };
   const name = tellingMember(objects.map(([, shape]) => shape));
-  if (name === null) return { error, meant: null, issue: { path, message: error.message } };
+  if (name === null) {
+    const meant = nearestShape(objects, given);
+    return {
+      error,
+      meant,
+      issue: meant === null ? { path, message: mustHave(objects.map(([, shape]) => shape)) } : null,
+    };
+  }
   const told = objects.find(([, shape]) => constantAt(shape, name) === given[name]);
   if (told !== undefined) return { error, meant: told[0], issue: null };
   const issue = { path: `${path}/${name}`, message: oneOf(objects.map(([, shape]) => constantAt(shape, name))) };
@@ -93,7 +100,9 @@ function plainFault(error: SchemaError, shapes: readonly unknown[], given: unkno
   if (choice !== null) return said(choice);
   const alike = [...shapes.keys()].filter((at) => hasTypeOf(shapes[at], given));
   if (alike[0] !== undefined && alike.length === 1) return { error, meant: alike[0], issue: null };
-  const words = shapes.map((shape) => (isObject(shape) ? typeInWords(shape.type) : undefined));
+  // What may be left out is given here: only the other shapes are left.
+  const present = shapes.filter((shape) => !isObject(shape) || shape.type !== 'undefined');
+  const words = present.map((shape) => (isObject(shape) ? typeInWords(shape.type) : undefined));
   return said(words.includes(undefined) ? error.message : `must be ${[...new Set(words)].join(' or ')}`);
 }
 
@@ -116,6 +125,25 @@ function isOutside({ schemaPath, instancePath }: SchemaError, { error, meant }: 
 function tellingMember(shapes: readonly unknown[]): string | null {
   const names = Object.keys(properties(shapes[0]) ?? {});
   return names.find((name) => shapes.every((shape) => constantAt(shape, name) !== undefined)) ?? null;
+}
+
+/** Position of the one shape that knows the most members of the value; null where two know as many. */
+function nearestShape(shapes: readonly (readonly [number, unknown])[], given: object): number | null {
+  const names = Object.keys(given);
+  const ranked = shapes
+    .map(([at, shape]) => ({ at, common: names.filter((name) => name in (properties(shape) ?? {})).length }))
+    .toSorted((a, b) => b.common - a.common);
+  const [first, second] = ranked;
+  return first === undefined || first.common === second?.common ? null : first.at;
+}
+
+/** What a value must have to be one of the shapes, by their required members. */
+function mustHave(shapes: readonly unknown[]): string {
+  const required = shapes.map((shape) => {
+    const names: readonly unknown[] = isObject(shape) && Array.isArray(shape.required) ? shape.required : [];
+    return names.map((name) => JSON.stringify(name)).join(' and ');
+  });
+  return `must have ${required.join(', or ')}`;
 }
 
 function constantAt(shape: unknown, name: string): unknown {

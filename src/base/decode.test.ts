@@ -77,6 +77,12 @@ describe('of a choice between shapes only the one that was meant is spoken of', 
       ),
       list: Type.Optional(Type.Array(Type.Union([Type.Object({ a: Type.Integer() }, strict), Type.Null()]))),
       text: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
+      proof: Type.Optional(
+        Type.Union([
+          Type.Object({ code: Type.String() }, strict),
+          Type.Object({ name: Type.String(), password: Type.String() }, strict),
+        ]),
+      ),
     }),
   );
 
@@ -93,6 +99,11 @@ describe('of a choice between shapes only the one that was meant is spoken of', 
     [{ list: [{ a: 1 }, null, 7] }, '/list/2', 'must be one of null, or an object'],
     [{ text: '' }, '/text', 'must have at least 1 character'],
     [{ text: 3 }, '/text', 'must be a string or null'],
+    [{ proof: { code: 3 } }, '/proof/code', 'must be a string'],
+    [{ proof: { code: 'x', confirmed: true } }, '/proof/confirmed', 'is not a known field'],
+    [{ proof: { name: 'x' } }, '/proof', 'must have "password"'],
+    [{ proof: {} }, '/proof', 'must have "code", or "name" and "password"'],
+    [{ proof: { code: 'x', password: 'y' } }, '/proof', 'must have "code", or "name" and "password"'],
   ])('%j: %s %s', (value, path, message) => {
     const decoded = choice(value);
     expect(decoded.ok ? [] : decoded.issues).toEqual([{ path, message }]);
@@ -123,6 +134,7 @@ test.each([
   [Type.Object({}), 1, 'must be an object'],
   [Type.Union([Type.String(), Type.Integer()]), true, 'must be a string or a whole number'],
   [Type.Union([Type.Integer({ minimum: 1 }), Type.String()]), 0, 'must be at least 1'],
+  [Type.Union([Type.Undefined(), Type.Object({})]), [], 'must be an object'],
   [Type.Number({ maximum: 1 }), 2, 'must be at most 1'],
   [Type.Number({ exclusiveMinimum: 0 }), 0, 'must be more than 0'],
   [Type.Number({ exclusiveMaximum: 1 }), 1, 'must be less than 1'],
