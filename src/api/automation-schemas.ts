@@ -314,6 +314,7 @@ export const parameterBody = strict({
 });
 export const instancesAnswer = successOf(
   strict({
+    site: strict({ id: Type.String(), name: Type.String() }),
     timezone: Type.String(),
     instances: Type.Array(
       strict({

@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { FlowLimits } from '../rules/limits.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import type { Snapshot } from '../site/snapshot.ts';
-import type { InstanceName } from './catalogue-view.ts';
+import type { SiteNames } from './catalogue-view.ts';
 import type { EngineClient } from './engine-client.ts';
 import type { ParametersInForce, SiteParameters } from './parameters-in-force.ts';
 import type { RevisionReader, RuleAct } from './store/revision-store.ts';
@@ -23,7 +23,7 @@ export interface AutomationParts {
   readonly revisions: RevisionReader;
   readonly runs: RunReader;
   readonly engine: EngineClient;
-  readonly instances: () => readonly InstanceName[];
+  readonly site: () => SiteNames;
   /** The catalogue of the rules; a reload with changed parameters replaces it. */
   readonly catalogue: () => SiteCatalogue;
   readonly parameters: Pick<ParametersInForce, 'current' | 'renew'>;

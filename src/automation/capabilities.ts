@@ -102,7 +102,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       descriptor: automation.instances,
       resource: () => ({ kind: 'site', id: 'site-catalogue' }),
       handler: async () => ({
-        data: succeeded(catalogueView(parts.catalogue(), parts.instances(), parts.parameters.current())),
+        data: succeeded(catalogueView(parts.catalogue(), parts.site(), parts.parameters.current())),
       }),
     },
   ];

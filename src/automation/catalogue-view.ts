@@ -2,20 +2,22 @@
 
 import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 
-export interface InstanceName {
-  readonly id: number;
+export interface SiteNames {
+  readonly id: string;
   readonly name: string;
+  readonly instances: readonly { readonly id: number; readonly name: string }[];
 }
 
 export function catalogueView(
   catalogue: SiteCatalogue,
-  instances: readonly InstanceName[],
+  site: SiteNames,
   parameters: Readonly<Record<string, Parameter>>,
 ): unknown {
   const points = Map.groupBy(catalogue.points, ({ instance }) => instance);
   return {
+    site: { id: site.id, name: site.name },
     timezone: catalogue.timezone,
-    instances: instances.map(({ id, name }) => ({
+    instances: site.instances.map(({ id, name }) => ({
       id,
       name,
       points: (points.get(id) ?? []).map((point) => ({

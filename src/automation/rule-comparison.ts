@@ -38,7 +38,7 @@ async function inWords(parts: AutomationParts, row: RuleRow): Promise<string | n
   const catalogue = parts.catalogue();
   const topology = await inTurns(parts.clock, topologySteps(row.nodes_json, catalogue));
   if (topology === null) return null;
-  const instances = new Map(parts.instances().map(({ id, name }) => [id, name]));
+  const instances = new Map(parts.site().instances.map(({ id, name }) => [id, name]));
   const trigger = triggerOf(row.trigger_config, catalogue);
   return sentenceOf(
     { trigger, cooldown_ms: row.cooldown_ms, topology },

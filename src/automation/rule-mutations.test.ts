@@ -91,7 +91,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       revisions: createRevisionReader(database),
       runs: createRunReader(runtime),
       engine: client,
-      instances: () => site.instances,
+      site: () => site,
       catalogue: parameters.catalogue,
       parameters,
       readFile: () => Promise.resolve({ parameters: site.parameters, otherChanges: [] }),

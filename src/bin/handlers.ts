@@ -82,7 +82,7 @@ function ruleHandlers(parts: HandlerParts) {
     revisions: createRevisionReader(database),
     runs: createRunReader(runtime),
     engine: role.engine,
-    instances: () => site().instances,
+    site,
     catalogue: parameters.catalogue,
     parameters,
     readFile: async () => {

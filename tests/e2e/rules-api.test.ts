@@ -318,6 +318,7 @@ describe.each(engines)('area A on %s', (engine) => {
     test('the catalogue names instances, points and parameters, and no live value', async () => {
       const reply = await service.read('/instances');
       expect(reply.body['data']).toMatchObject({
+        site: { id: 'plant-1', name: 'Plant 1' },
         timezone: 'Europe/Amsterdam',
         instances: [
           {

@@ -4,6 +4,7 @@ import { type ConsoleCatalogue, consoleCatalogue } from './site-catalogue.ts';
 export function catalogueSite(): ConsoleCatalogue {
   const bounds = { min: null, max: null, step: null };
   return consoleCatalogue({
+    site: { id: 'plant-1', name: 'Plant 1' },
     timezone: 'Europe/Amsterdam',
     instances: [
       {

@@ -318,7 +318,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
     revisions,
     runs: createRunReader(runtime),
     engine,
-    instances: () => worldSite.instances,
+    site: () => worldSite,
     catalogue: parameters.catalogue,
     parameters,
     readFile: () =>
