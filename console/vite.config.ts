@@ -14,7 +14,7 @@ process.env['NODE_ENV'] = 'production';
 const compressible = /\.(js|css|html|svg)$/;
 /** What the first load of a rule does without: the other pages, the operations that only they call, long tables, and what a dialog shows of changes. */
 const operatorModules =
-  /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/parts\/long-rows|node_modules\/@tanstack\/(react-virtual|virtual-core)|console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence|templates\/template-(dialog|update|queries))|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|rule-templates|processing[a-z-]*)\.ts/;
+  /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/parts\/long-rows|node_modules\/@tanstack\/(react-virtual|virtual-core)|console\/src\/(site|points|devices|alarms\/(?!alarm-(list|words))|users|forecasts|revisions|evidence|templates\/template-(dialog|update|queries))|src\/api\/(points|users|revisions|backtest|rule-tests|rule-templates|processing[a-z-]*)\.ts/;
 /** Shared by several parts of a rule's page, and by no other page. */
 const drawingModules = /console\/src\/(editor\/(canvas-view|edit-wires|edit-names)|parts\/(copy-text|file-save))\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
@@ -38,6 +38,23 @@ function usedFormats(): Plugin {
       if (kept === code || used.size === 0) this.error('the registry of formats has another form');
       return { code: kept, map: null };
     },
+  };
+}
+
+/** The canvas pans and zooms with transitions that could animate colours, too, and never do: what reads colours is left out. */
+function withoutColours(): Plugin {
+  const name = '\0no-colours';
+  return {
+    name: 'without-colours',
+    apply: 'build',
+    enforce: 'pre',
+    resolveId: (source) => (source === 'd3-color' ? name : null),
+    load: (id) =>
+      id === name
+        ? `export function color() { return null; }
+           export function rgb() { throw new Error('colours are not animated'); }
+           export { rgb as hsl, rgb as lab, rgb as hcl, rgb as cubehelix };`
+        : null,
   };
 }
 
@@ -86,7 +103,7 @@ function verifierPage(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), usedFormats(), precompress(), verifierPage()],
+  plugins: [react(), usedFormats(), withoutColours(), precompress(), verifierPage()],
   build: {
     outDir,
     emptyOutDir: true,

@@ -28,7 +28,7 @@ const state = Type.Enum([
   'shelved',
 ]);
 const priority = Type.Enum(['low', 'medium', 'high', 'critical']);
-const alarmEntry = strict({
+export const alarmEntry = strict({
   id,
   name: Type.String(),
   priority,

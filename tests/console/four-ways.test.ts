@@ -25,7 +25,7 @@ const ways: Readonly<Record<string, Way>> = {
     await done(page, 'tank pump is overridden.');
   },
   async acknowledge(page) {
-    await page.getByRole('link', { name: 'Alarms', exact: true }).click();
+    await page.getByRole('link', { name: /^Alarms/ }).click();
     await overrideRow(page)
       .getByRole('button', { name: /Acknowledge/ })
       .click();

@@ -153,7 +153,7 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
   test('all alarms of a flood are acknowledged at once, which a viewer may not', async () => {
     const viewer = await visit(browser, service, { role: 'Viewer' });
     await viewer.page.goto(`${service.base}/#/alarms`);
-    await viewer.page.getByText(`${rules} not acknowledged`).waitFor();
+    await viewer.page.getByText(`${rules} alarms are active, ${rules} not acknowledged`).waitFor();
     expect(await viewer.page.getByRole('button', { name: /Acknowledge/ }).count()).toBe(0);
     await viewer.context.close();
     const { page, context, complaints } = await visit(browser, service, { role: 'Engineer', hash: '/alarms' });

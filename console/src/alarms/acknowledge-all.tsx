@@ -5,7 +5,8 @@ import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { alarmWords } from '../strings/alarms.ts';
 import { t } from '../strings/index.ts';
-import { type AlarmView, useAcknowledgeAll } from './alarm-queries.ts';
+import { useAcknowledgeAll } from './alarm-queries.ts';
+import type { AlarmView } from './alarm-words.ts';
 
 const words = alarmWords.acknowledgeAll;
 

@@ -1,22 +1,10 @@
-/** Queries and mutations of the alarm pages. */
+/** The history of alarms, and what operators do with alarms. */
 import { useMutation, useQuery } from '@tanstack/react-query';
-import type { Static } from 'typebox';
 import { acknowledgedMax, alarms } from '../../../src/api/alarms.ts';
 import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 
-export type AlarmView = Static<(typeof alarms)['list']['answer']>['data']['list'][number];
-
-const listPeriodMs = 2000;
 const historyPeriodMs = 10_000;
-
-export function useAlarms() {
-  return useQuery({
-    queryKey: ['alarms'],
-    queryFn: async () => (await call(alarms.list)).data.data.list,
-    refetchInterval: listPeriodMs,
-  });
-}
 
 /** The newest `most` changes of the last day, and one more if there are more; the newest first. */
 export function useAlarmHistory(most: number) {

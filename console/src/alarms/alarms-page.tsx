@@ -1,5 +1,5 @@
 /** The alarms page: open and shelved alarms, and the changes of the last day. */
-import { Button, SegmentedControl, Skeleton, Title } from '@mantine/core';
+import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useLivePoint, useWatchPoints } from '../live/stream.ts';
@@ -9,6 +9,7 @@ import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import table from '../parts/table.module.css';
 import { Tag } from '../parts/tag.tsx';
 import { type PointEntry, usePoints } from '../points/point-queries.ts';
@@ -20,8 +21,17 @@ import { alarmWords } from '../strings/alarms.ts';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
 import { AcknowledgeAll } from './acknowledge-all.tsx';
-import { type AlarmView, useAcknowledge, useAlarmHistory, useAlarms, useUnshelve } from './alarm-queries.ts';
-import { type AlarmFilter, alarmFilters, conditionHolds, isWaiting, shownAlarms, stateTone } from './alarm-words.ts';
+import { useAlarms } from './alarm-list.ts';
+import { useAcknowledge, useAlarmHistory, useUnshelve } from './alarm-queries.ts';
+import {
+  type AlarmFilter,
+  type AlarmView,
+  alarmFilters,
+  conditionHolds,
+  isWaiting,
+  shownAlarms,
+  stateTone,
+} from './alarm-words.ts';
 import { ShelveDialog } from './shelve-dialog.tsx';
 
 const words = alarmWords;
@@ -40,9 +50,7 @@ export function AlarmsPage() {
   return (
     <div className={page['page']}>
       <div className={classes['top']}>
-        <Title order={1} size="h2">
-          {words.title}
-        </Title>
+        <PageHeading>{words.title}</PageHeading>
         <p className={classes['soft']} role="status">
           {alarms.data !== undefined && words.shown(all.filter(conditionHolds).length, all.filter(isWaiting).length)}
         </p>

@@ -2,7 +2,8 @@
 import { announce } from '../parts/announce.tsx';
 import { TimedDialog } from '../points/timed-dialog.tsx';
 import { alarmWords } from '../strings/alarms.ts';
-import { type AlarmView, useShelve } from './alarm-queries.ts';
+import { useShelve } from './alarm-queries.ts';
+import type { AlarmView } from './alarm-words.ts';
 
 const words = alarmWords.shelve;
 

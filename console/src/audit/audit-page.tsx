@@ -1,5 +1,5 @@
 /** The audit log: filtered, scrolled by sequence, one event in full; every view has an address of its own. */
-import { Button, Skeleton, Title } from '@mantine/core';
+import { Button, Skeleton } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { ApiError } from '../../../src/api/client.ts';
@@ -7,6 +7,7 @@ import type { AuditSearch } from '../addresses.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime, Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { auditWords } from '../strings/audit.ts';
@@ -38,9 +39,7 @@ export function AuditPage() {
   };
   return (
     <div className={page['page']}>
-      <Title order={1} size="h2">
-        {words.title}
-      </Title>
+      <PageHeading>{words.title}</PageHeading>
       <p className={page['lead']}>{words.lead}</p>
       <AuditBroken />
       <AuditFilters key={JSON.stringify(filters)} search={search} onSearch={go} />

@@ -1,11 +1,12 @@
 /** Channels to devices: state, last reading, last error, and traffic. */
-import { Button, Skeleton, Title } from '@mantine/core';
+import { Button, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { shownNumber } from '../parts/number.ts';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import table from '../parts/table.module.css';
 import { Tag } from '../parts/tag.tsx';
 import { keyOf } from '../points/point-words.ts';
@@ -24,9 +25,7 @@ export function DevicesPage() {
   const [looked, setLooked] = useState<ChannelView | null>(null);
   return (
     <div className={page['page']}>
-      <Title order={1} size="h2">
-        {words.title}
-      </Title>
+      <PageHeading>{words.title}</PageHeading>
       <p className={page['lead']}>{words.lead}</p>
       <SiteFileNotice />
       {channels.isError && channels.data === undefined && (

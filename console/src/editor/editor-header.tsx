@@ -6,6 +6,7 @@ import { useHistory } from '../history/history-queries.ts';
 import { errorWords } from '../live/run-view.ts';
 import { useLastRun } from '../live/stream.ts';
 import { Moment } from '../parts/moment.tsx';
+import { usePageName } from '../parts/page-heading.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { ShadowItem, useRuleActions } from '../rules/rule-actions.tsx';
 import { outcomeOf, stateOf } from '../rules/rule-words.ts';
@@ -57,6 +58,7 @@ export function EditorHeader(parts: HeaderParts) {
   const { history } = useDraft();
   const { readOnly } = useEditor();
   const offered = useRuleCommands(parts);
+  usePageName(history.present.name);
   return (
     <div className={classes['top']}>
       <div className={classes['heading']}>

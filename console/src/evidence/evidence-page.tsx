@@ -1,9 +1,10 @@
 /** The evidence for a rule before it commands: its tests, a backtest on recorded history, its report from shadow. */
-import { Skeleton, Title } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { type EvidencePart, evidenceParts } from '../addresses.ts';
 import { Failure } from '../parts/failure.tsx';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import { useRule, useSite } from '../server/queries.ts';
 import { useCatalogue } from '../server/use-catalogue.ts';
 import { evidenceWords } from '../strings/evidence.ts';
@@ -36,9 +37,7 @@ export function EvidencePage() {
   const Panel = panelOf[part];
   return (
     <div className={page['page']}>
-      <Title order={1} size="h2">
-        {words.title(rule.data.name)}
-      </Title>
+      <PageHeading>{words.title(rule.data.name)}</PageHeading>
       <p className={page['lead']}>
         {words.lead}{' '}
         <Link to="/rules/$ruleId" params={{ ruleId }}>

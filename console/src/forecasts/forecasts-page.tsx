@@ -1,5 +1,5 @@
 /** Forecasts: the commissioned tasks, the state of their processors, and a run of one of them. */
-import { Skeleton, Title } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
 import { Failure } from '../parts/failure.tsx';
@@ -7,6 +7,7 @@ import { later } from '../parts/later.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { shownDuration } from '../parts/number.ts';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import { Notice, Tag, type Tone } from '../parts/tag.tsx';
 import { forecastWords } from '../strings/forecasts.ts';
 import { t } from '../strings/index.ts';
@@ -25,9 +26,7 @@ export function ForecastsPage() {
   const entry = entries.find((each) => taskKey(each) === chosen) ?? entries[0];
   return (
     <div className={page['page']}>
-      <Title order={1} size="h2">
-        {words.title}
-      </Title>
+      <PageHeading>{words.title}</PageHeading>
       <p className={page['lead']}>{words.lead}</p>
       {tasks.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
       {tasks.isError && tasks.data === undefined && (

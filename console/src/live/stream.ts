@@ -6,6 +6,7 @@ import { useEffect, useSyncExternalStore } from 'react';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { Check } from 'typebox/schema';
+import { alarmEntry } from '../../../src/api/alarms.ts';
 import { executionRecord } from '../../../src/api/automation-schemas.ts';
 import { after, every } from '../clock.ts';
 import { currentSession, expire, onSession } from '../session/session.ts';
@@ -23,9 +24,11 @@ const pointValue = Type.Object({
   observed_at: Type.Union([Type.String(), Type.Null()]),
 });
 type PointValue = Static<typeof pointValue>;
+type PushedAlarm = Static<typeof alarmEntry>;
 const message = Type.Union([
   Type.Object({ type: Type.Literal('rule_execution'), data: executionRecord }),
   Type.Object({ type: Type.Literal('point_values'), data: Type.Array(pointValue) }),
+  Type.Object({ type: Type.Literal('alarms'), data: Type.Array(alarmEntry) }),
   Type.Object({ type: Type.Literal('missed'), data: Type.Object({ count: Type.Number() }) }),
   Type.Object({ type: Type.Literal('authenticated') }),
   Type.Object({ type: Type.Literal('subscribed') }),
@@ -63,6 +66,7 @@ const lastValues = new Map<string, PointValue>();
 const lastRecords = new Map<number, RunRecord>();
 const listeners = new Set<() => void>();
 const recordListeners = new Set<(record: RunRecord) => void>();
+const alarmListeners = new Set<(changed: readonly PushedAlarm[]) => void>();
 
 function changed(): void {
   for (const listener of listeners) listener();
@@ -114,6 +118,7 @@ function receive(own: WebSocket, text: unknown): void {
     case 'authenticated':
       isReady = true;
       subscribe();
+      if (alarmListeners.size > 0) subscribeAlarms();
       break;
     case 'subscribed':
       retryMs = firstRetryMs;
@@ -131,6 +136,9 @@ function receive(own: WebSocket, text: unknown): void {
     case 'point_values':
       for (const each of value.data) lastValues.set(keyOf(each), each);
       changed();
+      break;
+    case 'alarms':
+      for (const listener of alarmListeners) listener(value.data);
       break;
     case 'error':
       // The subscription was refused: the page shows that its values are not live.
@@ -164,7 +172,12 @@ function subscribeRules(): void {
   subscribeTo('rule', [...watched.keys()]);
 }
 
-function subscribeTo(source: 'rule' | 'point', channels: readonly (number | string)[]): void {
+/** To all of them: first those that are listed come, then each change. */
+function subscribeAlarms(): void {
+  subscribeTo('alarm', undefined);
+}
+
+function subscribeTo(source: 'rule' | 'point' | 'alarm', channels: readonly (number | string)[] | undefined): void {
   if (isReady && socket?.readyState === WebSocket.OPEN)
     socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
 }
@@ -180,7 +193,7 @@ function subscribeSoon(): void {
 }
 
 function isIdle(): boolean {
-  return watched.size + watchedPoints.size === 0;
+  return watched.size + watchedPoints.size + alarmListeners.size === 0;
 }
 
 function keyOf({ instance, point_type: kind, point }: Pick<PointValue, 'instance' | 'point_type' | 'point'>): string {
@@ -270,6 +283,14 @@ function later(pushed: string | null, read: string | null): string | null {
 /** The last pushed run of this rule; null if none was pushed since the page was opened. */
 export function useLastRun(ruleId: number): RunRecord | null {
   return useSyncExternalStore(subscribeStore, () => lastRecords.get(ruleId) ?? null);
+}
+
+/** Subscribes to the listed alarms and their changes; returns the function that unsubscribes. */
+export function onAlarms(listener: (changed: readonly PushedAlarm[]) => void): () => void {
+  alarmListeners.add(listener);
+  if (socket === null) open();
+  else if (alarmListeners.size === 1) subscribeAlarms();
+  return () => void alarmListeners.delete(listener);
 }
 
 /** Subscribes to pushed runs; returns the function that unsubscribes. */

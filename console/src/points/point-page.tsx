@@ -1,5 +1,5 @@
 /** One point: its current value, its trend and, for an actuator, its owner. */
-import { Button, Skeleton, Title } from '@mantine/core';
+import { Button, Skeleton } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useLivePoint, useWatchPoints } from '../live/stream.ts';
@@ -7,6 +7,7 @@ import { Failure } from '../parts/failure.tsx';
 import { fullTime, Moment, useNowMs } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
@@ -37,9 +38,7 @@ export function PointPage() {
       <Link to="/points" className={classes['soft'] ?? ''}>
         {words.back}
       </Link>
-      <Title order={1} size="h2">
-        {point.instance_name} {point.name}
-      </Title>
+      <PageHeading>{`${point.instance_name} ${point.name}`}</PageHeading>
       <Head point={point} />
       <TrendPanel key={pointKey} point={point} />
       <PointRulesPanel point={point} />
@@ -56,6 +55,7 @@ function Head({ point }: { point: PointEntry }) {
       <p className={classes['value']} data-testid="value">
         {point.text ?? withUnit(now.value, point.unit)}
       </p>
+      {point.point_type === 'action' && <InHand point={point} />}
       <div className={classes['facts']}>
         <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>
         {now.observed_at !== null && wasRead(now) && <Moment at={now.observed_at} />}
@@ -71,7 +71,6 @@ function Head({ point }: { point: PointEntry }) {
             <Moment at={command.at} />
           </span>
         )}
-        {point.point_type === 'action' && <InHand point={point} />}
       </div>
       {error !== null && (
         <Notice tone="warn">
@@ -82,7 +81,7 @@ function Head({ point }: { point: PointEntry }) {
   );
 }
 
-/** Overrides and limits in force, and the buttons to set them. */
+/** Overrides and limits in force, and the buttons to set them: above what changes its length, so that no button moves as it is pressed. */
 function InHand({ point }: { point: PointEntry }) {
   const session = useSession();
   const grants = useGrants();
@@ -91,7 +90,7 @@ function InHand({ point }: { point: PointEntry }) {
   const own = (grants.data ?? []).filter((grant) => grant.instance === point.instance && grant.point === point.point);
   const close = (): void => setDialog(null);
   return (
-    <>
+    <div className={classes['facts']}>
       {own.map((grant) => (
         <span key={grant.override_id} className={classes['soft']}>
           {ownerText({ kind: grant.kind, name: grant.reason })} <Countdown at={grant.until} />{' '}
@@ -115,7 +114,7 @@ function InHand({ point }: { point: PointEntry }) {
       {dialog === 'override' && <OverrideDialog point={point} onClose={close} />}
       {dialog === 'limit' && <LimitDialog point={point} onClose={close} />}
       {dialog !== null && typeof dialog !== 'string' && <ReleaseDialog grant={dialog} onClose={close} />}
-    </>
+    </div>
   );
 }
 

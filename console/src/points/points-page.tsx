@@ -1,5 +1,5 @@
 /** All points with their values now: measurements, commands, and problems. */
-import { SegmentedControl, Skeleton, TextInput, Title } from '@mantine/core';
+import { SegmentedControl, Skeleton, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type PointsShown, pointFilters } from '../addresses.ts';
@@ -9,6 +9,7 @@ import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import table from '../parts/table.module.css';
 import { Tag } from '../parts/tag.tsx';
 import { SearchIcon } from '../shell/icons.tsx';
@@ -33,9 +34,7 @@ export function PointsPage() {
   return (
     <div className={page['page']}>
       <div className={classes['top']}>
-        <Title order={1} size="h2">
-          {words.title}
-        </Title>
+        <PageHeading>{words.title}</PageHeading>
         <p className={classes['soft']} role="status">
           {points.data !== undefined && words.shown(shown.length, all.length)}
         </p>

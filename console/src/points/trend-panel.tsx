@@ -19,7 +19,8 @@ import { spanOf, type TimeSpan } from './trend-span.ts';
 import { useTrendView } from './trend-view.ts';
 
 const words = pointWords.trend;
-const TrendChart = later(async () => (await import('./trend-chart.tsx')).TrendChart);
+/** As high as a chart with its legend, so that what is below stays in its place. */
+const TrendChart = later(async () => (await import('./trend-chart.tsx')).TrendChart, 330);
 
 export function TrendPanel({ point }: { point: PointEntry }) {
   const view = useTrendView();
@@ -27,7 +28,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
   const [instant, setInstant] = useState<number | null>(null);
   const trend = useTrend(point, view.seconds, chosen);
   const { data } = trend;
-  const { rules, lines } = useRulesOf(point);
+  const { rules, lines, isUnknown } = useRulesOf(point);
   const shown = useMemo(() => (data === undefined ? null : spanOf(data)), [data]);
   const turns = useTurns([...rules.keys()], shown).data;
   const marks = useMemo(() => (turns?.runs ?? []).map(markOf), [turns]);
@@ -41,6 +42,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
         onMove={shown === null ? null : (move) => view.onChoose(move(shown))}
       />
       {trend.isError && <Failure error={trend.error} />}
+      {trend.isPending && <div className={classes['chart']} />}
       {data?.buckets.length === 0 && (
         <p className={classes['soft']}>
           {point.recorded || point.point_type === 'action' ? words.none : words.notRecorded}
@@ -57,7 +59,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
             onZoom={view.onChoose}
             onPick={setInstant}
           />
-          {rules.size > 0 && (
+          {(rules.size > 0 || isUnknown) && (
             <MarksLine marks={marks.length} completeFrom={turns?.completeFrom ?? null} onInstant={setInstant} />
           )}
         </>
@@ -160,16 +162,24 @@ function MarksLine({ marks, completeFrom, onInstant }: MarksParts) {
   );
 }
 
+interface RulesOfPoint {
+  readonly rules: ReadonlyMap<number, string>;
+  readonly lines: readonly ChartLine[];
+  /** Not read yet: most points have some. */
+  readonly isUnknown: boolean;
+}
+
 /** The rules that read or write the point by name, and their thresholds as lines. */
-function useRulesOf(point: PointEntry): { rules: ReadonlyMap<number, string>; lines: readonly ChartLine[] } {
-  const { data } = usePointRules(point);
+function useRulesOf(point: PointEntry): RulesOfPoint {
+  const { data, isPending } = usePointRules(point);
   return useMemo(() => {
     const { readers = [], writers = [] } = data ?? {};
     return {
       rules: new Map([...readers, ...writers].map(({ rule_id: id, name }) => [id, name])),
       lines: linesOf(readers, point.unit),
+      isUnknown: isPending,
     };
-  }, [data, point.unit]);
+  }, [data, isPending, point.unit]);
 }
 
 /** One line per value, whatever the number of rules with it. */

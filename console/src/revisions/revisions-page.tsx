@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { useCatalogue } from '../server/use-catalogue.ts';
 import { useSession } from '../session/session.ts';
@@ -39,9 +40,7 @@ export function RevisionsPage() {
   const isDeleted = newest.action === 'automation.rule.delete';
   return (
     <div className={page['page']}>
-      <Title order={1} size="h2">
-        {words.title(newest.name)}
-      </Title>
+      <PageHeading>{words.title(newest.name)}</PageHeading>
       <p className={page['lead']}>{words.lead}</p>
       {isDeleted ? (
         <Notice tone="warn">{words.deleted}</Notice>

@@ -1,17 +1,6 @@
 /** The list of rules: what is running, what is not, and why. */
 
-import {
-  ActionIcon,
-  Button,
-  Menu,
-  SegmentedControl,
-  Select,
-  Skeleton,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { ActionIcon, Button, Menu, SegmentedControl, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useState } from 'react';
 import { tagsOf, withoutTags } from '../../../src/rules/tags.ts';
@@ -25,6 +14,7 @@ import { longOptions } from '../parts/long-options.ts';
 import { Filler, type RowPlace, useLongRows } from '../parts/long-rows.tsx';
 import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { usePointRules } from '../points/point-queries.ts';
@@ -85,9 +75,7 @@ export function RulesPage() {
   return (
     <div className={page['page']}>
       <div className={classes['top']}>
-        <Title order={1} size="h2" className={classes['title'] ?? ''}>
-          {words.title}
-        </Title>
+        <PageHeading className={classes['title'] ?? ''}>{words.title}</PageHeading>
         <p className={classes['counts']} role="status">
           {rules.data !== undefined && <Counts rules={rules.data} shown={shown.length} />}
         </p>

@@ -12,6 +12,8 @@ import {
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { mainPages } from '../addresses.ts';
+import { useAlarms, usePushedAlarms } from '../alarms/alarm-list.ts';
+import { isWaiting } from '../alarms/alarm-words.ts';
 import { onServiceClock, serviceAheadMs } from '../clock.ts';
 import { useMissed, useStreamState } from '../live/stream.ts';
 import { Announcements } from '../parts/announce.tsx';
@@ -29,18 +31,28 @@ import { useIsOutdated } from './console-version.ts';
 import { MoonIcon, SearchIcon, SunIcon, UserIcon } from './icons.tsx';
 import { useServiceTrouble } from './service-trouble.ts';
 import classes from './shell.module.css';
+import { useTabTitle } from './tab-title.ts';
 import { Palette, usePalette } from './use-palette.ts';
 
 const words = t.common;
 const PasswordDialog = later(async () => (await import('../session/password-dialog.tsx')).PasswordDialog, 0);
 
 export function Shell() {
+  usePushedAlarms();
+  const waiting = useAlarms().data?.filter(isWaiting).length ?? 0;
+  useTabTitle(waiting);
   const palette = usePalette();
   const main = useRef<HTMLElement>(null);
-  const path = useRouterState({ select: (state) => state.location.pathname });
+  // Of the page that is shown: the next one may still be on its way.
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  const before = useRef(path);
   useEffect(() => {
     // In newer browsers it returns a promise, which is not a clean-up.
     window.scrollTo(0, 0);
+    // The link that led here is gone with its page: the keyboard goes on in the new one, not at the top of everything.
+    const isFirst = before.current === undefined || before.current === path;
+    if (!isFirst && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+    before.current = path;
   }, [path]);
   return (
     <RuleActions>
@@ -60,7 +72,8 @@ export function Shell() {
             <img src="/assets/icon.svg" alt="" width={24} height={24} />
             <span className={classes['product']}>{words.product}</span>
           </Link>
-          <Pages />
+          <SiteName />
+          <Pages waiting={waiting} />
           <div className={classes['tools']}>
             <Times />
             <ClockDifference />
@@ -95,7 +108,18 @@ export function Shell() {
   );
 }
 
-function Pages() {
+/** Sites have consoles that look alike. */
+function SiteName() {
+  const name = useSite().data?.site.name;
+  return (
+    <span className={classes['site']} title={name}>
+      {name}
+    </span>
+  );
+}
+
+/** `waiting`: alarms that nobody acknowledged. */
+function Pages({ waiting }: { waiting: number }) {
   const session = useSession();
   const audit = session.status !== 'out' && mayAudit(session.facts.role);
   const path = useRouterState({ select: (state) => state.location.pathname });
@@ -113,10 +137,22 @@ function Pages() {
               aria-current={path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined}
             >
               {words.pages[name]}
+              {name === 'alarms' && waiting > 0 && <AlarmCount count={waiting} />}
             </Link>
           ),
       )}
     </nav>
+  );
+}
+
+const countedMax = 99;
+
+function AlarmCount({ count }: { count: number }) {
+  return (
+    <span className={classes['count']}>
+      <span aria-hidden>{count > countedMax ? `${countedMax}+` : count}</span>
+      <span className="sp-hidden">{words.alarmsWaiting(count)}</span>
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The alarms that are open, the most urgent first, with the way to all of them. */
 import { Link } from '@tanstack/react-router';
-import { useAlarms } from '../alarms/alarm-queries.ts';
+import { useAlarms } from '../alarms/alarm-list.ts';
 import { conditionHolds, isOpen, stateTone } from '../alarms/alarm-words.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';

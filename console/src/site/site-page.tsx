@@ -1,5 +1,5 @@
 /** The first page: the plant now, each actuator with its owner, bad values, and the latest decisions. */
-import { Skeleton, Title } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { AuditBroken } from '../audit/audit-broken.tsx';
@@ -9,6 +9,7 @@ import { Failure } from '../parts/failure.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { type PointEntry, useNewestRun, usePoints } from '../points/point-queries.ts';
 import { keyOf, ownerText, ownerTone, qualityTone } from '../points/point-words.ts';
@@ -42,9 +43,7 @@ export function SitePage() {
   useWatchPoints(useMemo(() => [...drawnFlows(all), ...shown].map(keyOf), [all, shown]));
   return (
     <div className={page['page']}>
-      <Title order={1} size="h2" mb="sm">
-        {words.title}
-      </Title>
+      <PageHeading mb="sm">{words.title}</PageHeading>
       <AuditBroken />
       {stream === 'lost' && <Notice tone="warn">{words.notLive}</Notice>}
       {points.isError && points.data === undefined && (

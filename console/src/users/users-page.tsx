@@ -1,11 +1,12 @@
 /** Local accounts: their roles, and links that set a password; issued tokens. */
-import { Button, Group, Skeleton, Title } from '@mantine/core';
+import { Button, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { users as operations } from '../../../src/api/users.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
+import { PageHeading } from '../parts/page-heading.tsx';
 import table from '../parts/table.module.css';
 import { Tag, type Tone } from '../parts/tag.tsx';
 import classes from '../points/points.module.css';
@@ -34,9 +35,7 @@ export function UsersPage() {
   return (
     <div className={page['page']}>
       <div className={classes['head']}>
-        <Title order={1} size="h2">
-          {words.title}
-        </Title>
+        <PageHeading>{words.title}</PageHeading>
         <Button onClick={() => setAdding(true)}>{words.add}</Button>
       </div>
       <p className={page['lead']}>{words.lead}</p>

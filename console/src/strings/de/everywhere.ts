@@ -38,6 +38,7 @@ export const common: typeof english = {
     users: 'Benutzer',
     forecasts: 'Prognosen',
   },
+  alarmsWaiting: (n) => `, ${n} nicht quittiert`,
   mainNavigation: 'Seiten',
   skip: 'Zum Inhalt springen',
   commands: 'Befehle',

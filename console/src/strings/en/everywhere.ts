@@ -38,6 +38,7 @@ export const common = {
     forecasts: 'Forecasts',
   },
   mainNavigation: 'Pages',
+  alarmsWaiting: (n: number) => `, ${n} not acknowledged`,
   skip: 'Skip to the content',
   commands: 'Commands',
   commandsHint: 'Ctrl K',
