@@ -5,9 +5,10 @@ import { Center, Loader, MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
-import { StrictMode, useEffect, useState } from 'react';
+import { type ReactNode, StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { later } from './parts/later.tsx';
+import { usePrinting } from './parts/printing.ts';
 import { router } from './routes.tsx';
 import { queryClient } from './server/queries.ts';
 import { openAgainForLinks, takeArrival } from './session/arrival.ts';
@@ -84,15 +85,25 @@ const place = document.getElementById('root');
 if (place === null) throw new Error('the page has no root');
 createRoot(place).render(
   <StrictMode>
-    <MantineProvider
-      theme={theme}
-      defaultColorScheme="auto"
-      cssVariablesResolver={cssVariables}
-      getStyleNonce={() => nonce}
-    >
+    <Themed>
       <QueryClientProvider client={queryClient}>
         <Console />
       </QueryClientProvider>
-    </MantineProvider>
+    </Themed>
   </StrictMode>,
 );
+
+/** Paper is light. */
+function Themed({ children }: { children: ReactNode }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      {...(usePrinting() && { forceColorScheme: 'light' })}
+      cssVariablesResolver={cssVariables}
+      getStyleNonce={() => nonce}
+    >
+      {children}
+    </MantineProvider>
+  );
+}

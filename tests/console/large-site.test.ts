@@ -150,6 +150,32 @@ describe.skipIf(chromiumPath === undefined)('a large site', () => {
     }
   });
 
+  test('on paper a long list is whole, light, and has the times themselves', async () => {
+    const { page, context, complaints } = await visit(browser, service, { hash: '/alarms' });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const first = page.locator('tr[data-alarm] time').first();
+    await first.waitFor();
+    expect(await first.textContent()).toMatch(/now|ago/);
+    await page.evaluate(() => {
+      // After those of the page.
+      addEventListener('beforeprint', () => {
+        const { mantineColorScheme: scheme } = document.documentElement.dataset;
+        const times = [...document.querySelectorAll('tr[data-alarm] time')].map(({ textContent }) => textContent);
+        Object.assign(window, { printed: { scheme, times } });
+      });
+    });
+    await page.pdf();
+    type Printed = { readonly printed: { readonly scheme: string; readonly times: readonly string[] } };
+    const { scheme, times } = await page.evaluate(() => (window as unknown as Printed).printed);
+    expect(scheme).toBe('light');
+    expect(times).toHaveLength(rules);
+    expect(times.filter((time) => !/\d\d:\d\d:\d\d$/.test(time))).toEqual([]);
+    await expect.poll(() => drawn(page, 'alarm')).toBeLessThan(60);
+    expect(await page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('all alarms of a flood are acknowledged at once, which a viewer may not', async () => {
     const viewer = await visit(browser, service, { role: 'Viewer' });
     await viewer.page.goto(`${service.base}/#/alarms`);

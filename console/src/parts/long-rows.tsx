@@ -1,8 +1,9 @@
-/** Rows of a table that may be thousands: only those near the screen are drawn. A short table is drawn as a whole. */
+/** Rows of a table that may be thousands: only those near the screen are drawn. A short table, and any table on paper, is drawn as a whole. */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type Ref, type RefObject, useLayoutEffect, useRef, useState } from 'react';
+import { usePrinting } from './printing.ts';
 
-/** Up to this number all rows are drawn, for the browser's own search and for printing. */
+/** Up to this number all rows are drawn, for the browser's own search. */
 const wholeMax = 60;
 const overscanRows = 8;
 const blockRows = 50;
@@ -35,6 +36,7 @@ interface LongRows<T> {
 
 export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongRows<T> {
   const body = useRef<HTMLTableSectionElement>(null);
+  const isPrinting = usePrinting();
   const [offset, setOffset] = useState(0);
   // On each render, because the height above the table may have changed.
   useLayoutEffect(() => {
@@ -44,7 +46,7 @@ export function useLongRows<T>({ items, keyOf, rowPx }: LongRowsParts<T>): LongR
   const rows = useWindowVirtualizer({
     count: items.length,
     estimateSize: () => rowPx,
-    overscan: items.length <= wholeMax ? wholeMax : overscanRows,
+    overscan: isPrinting || items.length <= wholeMax ? items.length : overscanRows,
     scrollMargin: offset,
     measureElement: heightOf,
     getItemKey: (index) => {

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { every, nowMs } from '../clock.ts';
 import { t } from '../strings/index.ts';
 import { locale } from '../strings/language.ts';
+import { usePrinting } from './printing.ts';
 
 const secondMs = 1000;
 const listeners = new Set<() => void>();
@@ -83,12 +84,13 @@ export function clockTime(at: string | number): string {
   return timeOnly.format(new Date(at));
 }
 
-/** A past moment. If it is less than a tick ago, or in the future of this clock, the text is "just now". */
+/** A past moment. If it is less than a tick ago, or in the future of this clock, the text is "just now". On paper it is the time itself. */
 export function Moment({ at }: { at: string }) {
   const now = useNowMs();
+  const isPrinting = usePrinting();
   return (
     <time dateTime={at} title={fullTime(at)}>
-      {agoInWords(Date.parse(at), now)}
+      {isPrinting ? fullTime(at) : agoInWords(Date.parse(at), now)}
     </time>
   );
 }
