@@ -4,70 +4,22 @@
  * it is a standby, and the leader answers its requests.
  */
 import { hostname } from 'node:os';
-import {
-  type ContendingEngine,
-  createEngineClient,
-  type EngineClient,
-  type EngineClientParts,
-} from '../automation/engine-client.ts';
+import type { ContendingEngine, EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
-import type { AutomationLimits } from '../automation/limits.ts';
-import type { LiveStream } from '../automation/live-stream.ts';
-import type { ParametersInForce, SiteParameters } from '../automation/parameters-in-force.ts';
-import { startEngineWorker } from '../automation/start-engine.ts';
-import type { RuleStore } from '../automation/store/rule-store.ts';
-import type { RunStore } from '../automation/store/run-store.ts';
+import type { SiteParameters } from '../automation/parameters-in-force.ts';
 import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
-import type { Log, LogLevel } from '../base/log.ts';
 import type { Repeated } from '../base/repeatedly.ts';
-import { type DeviceLayer, type PreparedDevices, startDeviceLayer } from '../devices/device-layer.ts';
-import type { DeviceLimits } from '../devices/limits.ts';
-import { mayCommand, type PointMemory, setLease } from '../points/shared-memory.ts';
+import type { DeviceLayer, PreparedDevices } from '../devices/device-layer.ts';
+import { mayCommand, setLease } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
-import type { ReadSite } from '../site/site-in-force.ts';
-import type { DatabasePlace } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
-import type { RetentionCell } from '../storage/retention-clock.ts';
 import { pollRules, storeSpool } from './engine-chores.ts';
 import { createEngineSeat } from './engine-seat.ts';
+import { type EngineRoleParts, startDevices, startEngine } from './engine-threads.ts';
 import { holdLease } from './lease.ts';
 import { openMailbox } from './mailbox.ts';
-import type { SharedRecording } from './shared-recording.ts';
-
-/** The start parameters of a process that may control. */
-interface RoleSettings {
-  readonly dataDir: string;
-  readonly configDir: string;
-  readonly logLevel: LogLevel;
-  /** Secrets of channels come from the environment. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly roles: { readonly engine: boolean };
-}
-
-export interface EngineRoleParts {
-  readonly config: RoleSettings;
-  /** As other processes of the site see it on their database server. */
-  readonly processName: string;
-  readonly site: ReadSite;
-  readonly memory: PointMemory;
-  readonly limits: { readonly automation: AutomationLimits; readonly devices: DeviceLimits };
-  readonly store: RuleStore;
-  readonly stream: Pick<LiveStream, 'publish' | 'renew'>;
-  /** Overrides and limits of the engine in this process have ended. */
-  readonly onGrantsEnded: EngineClientParts['onGrantsEnded'];
-  /** Of the rules' history and state. */
-  readonly runtime: DatabasePlace;
-  readonly retention: RetentionCell;
-  readonly runs: Pick<RunStore, 'restore'>;
-  /** Of measurements, while this process controls a site that is shared. */
-  readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
-  readonly parameters: ParametersInForce;
-  /** Reads parameters from site.yaml; throws a Fault if it is invalid now. */
-  readonly readParameters: () => Promise<SiteParameters>;
-  readonly log: Log;
-}
 
 export interface EngineRole {
   readonly engine: EngineClient;
@@ -103,48 +55,10 @@ export function engineRole(parts: EngineRoleParts): EngineRole {
   return typeof runtime === 'string' ? ownRole(parts) : sharedRole(parts, runtime);
 }
 
-function startDevices({ config, site, memory, limits, log }: EngineRoleParts, idle: boolean): DeviceLayer {
-  const { configDir, dataDir, logLevel } = config;
-  return startDeviceLayer({
-    site: site(),
-    memory,
-    clock: systemClock,
-    log: log.with({ area: 'devices' }),
-    logLevel,
-    limits: limits.devices,
-    idle,
-    configDir,
-    dataDir,
-    secret: (variable) => config.env[variable],
-  });
-}
-
-function createClient(
-  parts: EngineRoleParts,
-  database: DatabasePlace,
-  onExecutions: LiveStream['publish'],
-  onStart: () => void,
-): ContendingEngine {
-  const { config, site, memory, limits } = parts;
-  const setup = { memory, database, dataFolder: config.dataDir, retention: parts.retention, limits: limits.automation };
-  return createEngineClient({
-    start: (parameters) => startEngineWorker({ ...setup, site: { ...site(), parameters } }, config.logLevel),
-    rules: parts.store,
-    parameters: parts.parameters.current(),
-    clock: systemClock,
-    log: parts.log.with({ area: 'automation' }),
-    limits: limits.automation,
-    onExecutions,
-    onGrantsEnded: parts.onGrantsEnded,
-    onStart,
-    reloads: typeof database !== 'string',
-  });
-}
-
 function ownRole(parts: EngineRoleParts): EngineRole {
   const devices = startDevices(parts, false);
   const spool = storeSpool(parts);
-  const engine = createClient(parts, parts.runtime, parts.stream.publish, parts.stream.renew);
+  const engine = startEngine(parts, parts.runtime, parts.stream.publish, parts.stream.renew);
   return {
     engine,
     devices,
@@ -340,7 +254,7 @@ class SharedRole implements EngineRole {
   #standBy(): Standing {
     const devices = startDevices(this.#parts, true);
     try {
-      const client = createClient(
+      const client = startEngine(
         this.#parts,
         this.#place,
         (records) => this.#seat.publish(records),
