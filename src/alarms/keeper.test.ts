@@ -237,6 +237,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['forecast-failing', { failedForecasts: [load] }, { failedForecasts: [] }],
       ['override-active', { grants: [override] }, { grants: [] }],
       ['engine-overloaded', { missedTicks: 0.06 }, { missedTicks: 0 }],
+      ['standby-missing', { standbyMissing: true }, { standbyMissing: false }],
     ];
     for (const [id, cause, end] of causes) {
       await look(cause);
@@ -254,6 +255,16 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('channel-offline:line')).toBe('normal');
     await look({}, 1);
     expect(state('channel-offline:line')).toBe('active-unacknowledged');
+  });
+
+  test('the delay of `standby_missing_ms`, at its edge; a server that does not answer changes nothing', async () => {
+    await look({ standbyMissing: true });
+    await look({}, alarmLimits.standby_missing_ms - 1);
+    expect(state('standby-missing')).toBe('normal');
+    await look({}, 1);
+    expect(state('standby-missing')).toBe('active-unacknowledged');
+    await look({ standbyMissing: null });
+    expect(state('standby-missing')).toBe('active-unacknowledged');
   });
 
   test('the delay of `input_unusable_ms`, at its edge; while its channel is offline, that alarm covers the input', async () => {

@@ -28,6 +28,11 @@ export const alarmLimitsSchema = strict({
     [1000, 86_400_000],
     'time for which a loss of execution records is shown as active',
   ),
+  standby_missing_ms: limit(
+    60_000,
+    [0, 86_400_000],
+    'time for which no process must have been connected that could take over',
+  ),
   storage_slow_ms: limit(1000, [1, 60_000], 'duration of a commit that counts as slow; three in a row raise the alarm'),
   forecast_failing_ms: limit(
     1_800_000,

@@ -46,6 +46,8 @@ export interface SiteNow {
   readonly missedTicks: number | null;
   /** When records of executions were last lost. */
   readonly executionsLostMs: number | null;
+  /** Whether no process is left that could take over, of those that were connected; null while that is not known. */
+  readonly standbyMissing: boolean | null;
   /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;
   /** Witnesses that did not cosign the last head of the audit log, with the reason. */
@@ -83,6 +85,7 @@ export const unseen: SiteNow = {
   engineRestartedMs: null,
   missedTicks: null,
   executionsLostMs: null,
+  standbyMissing: null,
   auditBroken: null,
   silentWitnesses: [],
   failedForecasts: null,

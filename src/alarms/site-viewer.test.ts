@@ -46,6 +46,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
           : null,
     },
     rules: { names: async () => new Map([[3, 'shave']]) },
+    standbyMissing: () => false,
     auditBroken: () => null,
     silentWitnesses: () => [],
     failedForecasts: () => [],

@@ -20,6 +20,7 @@ export interface SiteViewerParts {
   readonly pointErrors: DeviceLayer['errors'];
   readonly engine: Pick<EngineClient, 'ask' | 'restarts' | 'status'>;
   readonly rules: Pick<RuleStore, 'names'>;
+  readonly standbyMissing: () => boolean | null;
   readonly auditBroken: () => string | null;
   readonly silentWitnesses: () => SiteNow['silentWitnesses'];
   readonly failedForecasts: () => SiteNow['failedForecasts'];
@@ -86,6 +87,7 @@ export class SiteViewer {
       engineRestartedMs: this.#restartedMs,
       missedTicks: this.#engineWatch.missedShare(),
       executionsLostMs: this.#engineWatch.recordsLostMs(),
+      standbyMissing: this.#parts.standbyMissing(),
       auditBroken: auditBroken(),
       silentWitnesses: silentWitnesses(),
       failedForecasts: failedForecasts(),

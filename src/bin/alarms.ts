@@ -55,6 +55,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     certificates: () => [...role.devices.certificates(), ...serverCertificate(database)],
     engine: role.engine,
     rules,
+    standbyMissing: () => role.standbyMissing(),
     auditBroken,
     silentWitnesses: setup.silentWitnesses,
     failingReceivers: () => notifier.failing(),

@@ -442,6 +442,6 @@ function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
     scope,
     key,
     auditKey: ownAuditKey,
-    processName: processNameOf({ scope, tokenKey, auditKey: ownAuditKey.publicKey }),
+    processName: processNameOf({ scope, tokenKey, auditKey: ownAuditKey.publicKey }, config.roles.engine),
   };
 }

@@ -20,6 +20,7 @@ import { createEngineSeat } from './engine-seat.ts';
 import { type EngineRoleParts, startDevices, startEngine } from './engine-threads.ts';
 import { holdLease } from './lease.ts';
 import { openMailbox } from './mailbox.ts';
+import { StandbyWatch } from './standby-watch.ts';
 
 export interface EngineRole {
   readonly engine: EngineClient;
@@ -30,6 +31,8 @@ export interface EngineRole {
   >;
   /** Whether this process is the leader now. */
   controls(): boolean;
+  /** Whether no process is left that could take over, of those that were connected since this one started; null while that is not known. */
+  standbyMissing(): boolean | null;
   /** Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. */
   prepare(site: Site): PreparedSite;
   /** Starts it; returns what was loaded, or null on a standby. */
@@ -63,6 +66,7 @@ function ownRole(parts: EngineRoleParts): EngineRole {
     engine,
     devices,
     controls: () => true,
+    standbyMissing: () => false,
     prepare(site) {
       const { renewed, adopt } = devices.prepare(site);
       const apply: PreparedSite['apply'] = (use) =>
@@ -102,6 +106,7 @@ class SharedRole implements EngineRole {
   readonly #stream;
   readonly #log;
   readonly #name = `${hostname()}-${newId()}`;
+  readonly #standbys;
   readonly #mailbox;
   readonly #seat;
   readonly #spool;
@@ -124,11 +129,13 @@ class SharedRole implements EngineRole {
     this.#stream = stream;
     this.#log = parts.log.with({ area: 'lease' });
     setLease(this.#memory, 0);
+    this.#standbys = new StandbyWatch(systemClock, place.limits.postgres_schema);
     this.#mailbox = openMailbox(place, {
       name: this.#name,
       processName: parts.processName,
       clock: systemClock,
       log: this.#log,
+      standbys: this.#standbys,
     });
     this.#seat = createEngineSeat({
       mailbox: this.#mailbox,
@@ -189,6 +196,10 @@ class SharedRole implements EngineRole {
 
   controls(): boolean {
     return mayCommand(this.#memory, systemClock.monotonicMs());
+  }
+
+  standbyMissing(): boolean | null {
+    return this.#standbys.isMissing();
   }
 
   prepare(site: Site): PreparedSite {

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
-import type { PostgresPlace } from '../storage/postgres.ts';
+import { answersOnly, connectPostgres, type PostgresPlace, shareLock } from '../storage/postgres.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { openMailbox } from './mailbox.ts';
+import { StandbyWatch } from './standby-watch.ts';
 
 let place: PostgresPlace;
 let closers: (() => unknown)[] = [];
@@ -21,13 +22,16 @@ afterEach(async () => {
   await runOn(place, `DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
 });
 
-const open = (name: string) => {
-  const mailbox = openMailbox(place, { name, processName: 'setpoint', clock: systemClock, log: silentLog });
+const open = (name: string, processName = 'setpoint') => {
+  // A connection that is not used for half a second counts as gone.
+  const standbys = new StandbyWatch(systemClock, place.limits.postgres_schema, { lookMs: 0, unusedMs: 500 });
+  const limits = { pollMs: 100, maxAgeMs: 5000, answerMs: 1000 };
+  const mailbox = openMailbox(place, { name, processName, clock: systemClock, log: silentLog, standbys, limits });
   const [mail, news]: [unknown[], string[]] = [[], []];
   mailbox.onMail(({ sender, message }) => void mail.push([sender, message]));
   mailbox.onNews((what) => void news.push(what));
   closers.push(() => mailbox.close());
-  return { mailbox, mail, news };
+  return { mailbox, mail, news, standbys };
 };
 const notify = (payload: string) =>
   runOn(place, `SELECT pg_notify('${place.limits.postgres_schema}_mail', '${payload}')`);
@@ -71,10 +75,51 @@ test('warns of a clock that is ten minutes ahead of the server', async () => {
   const lines: unknown[] = [];
   const warn = (message: string, fields?: object): void => void lines.push([message, fields]);
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 600_000 };
-  const mailbox = openMailbox(place, { name: 'a', processName: 'setpoint', clock, log: { ...silentLog, warn } });
+  const standbys = { look: async () => undefined, lost: () => undefined };
+  const mailbox = openMailbox(place, {
+    name: 'a',
+    processName: 'setpoint',
+    clock,
+    log: { ...silentLog, warn },
+    standbys,
+  });
   closers.push(() => mailbox.close());
   await expect.poll(() => lines).toHaveLength(1);
   const [[message, { ahead_ms: aheadMs }]] = lines as [[string, { readonly ahead_ms: number }]];
   expect(message).toContain('differs from the clock of the database server');
   expect(Math.abs(aheadMs - 600_000)).toBeLessThan(5000);
+});
+
+test('[alarms §2.2] a standby is missing once one was connected and none is; who only answers requests is none', async () => {
+  const { standbys, mail } = open('a');
+  expect(standbys.isMissing()).toBe(null);
+  await expect.poll(() => standbys.isMissing()).toBe(false);
+  const [b, c] = [open('b'), open('c', `setpoint - - - ${answersOnly}`)];
+  await expect.poll(() => [b, c].map((each) => each.standbys.isMissing())).toEqual([false, false]);
+  // Mail is read after a look: with the second one, `a` has looked since `b` is there.
+  for (const count of [1, 2]) {
+    await b.mailbox.send('a', count);
+    await expect.poll(() => mail.length).toBe(count);
+  }
+  expect(standbys.isMissing()).toBe(false);
+  await b.mailbox.close();
+  await expect.poll(() => standbys.isMissing()).toBe(true);
+  open('d');
+  await expect.poll(() => standbys.isMissing()).toBe(false);
+});
+
+test('[alarms §2.2] a connection that a failed machine left behind is no standby', async () => {
+  const { standbys } = open('a');
+  const server = connectPostgres(place, 'engine');
+  closers.push(() => server.close());
+  const connection = await server.connect();
+  await connection.run(`SELECT set_config('application_name', 'setpoint', false)`);
+  await connection.run(shareLock(place.limits.postgres_schema, 'process'));
+  const used = setInterval(() => void connection.run('SELECT 1'), 100);
+  closers.push(() => clearInterval(used));
+  const seen: (boolean | null)[] = [];
+  await expect.poll(() => seen.push(standbys.isMissing()) > 20 && seen.at(-1)).toBe(false);
+  clearInterval(used);
+  await expect.poll(() => standbys.isMissing()).toBe(true);
+  connection.release(true);
 });

@@ -7,6 +7,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace, shareLock } from '../storage/postgres.ts';
 import { ClockWatch } from './clock-watch.ts';
+import type { StandbyWatch } from './standby-watch.ts';
 
 export interface Mail {
   readonly sender: string;
@@ -53,10 +54,12 @@ export function openMailbox(
     readonly processName: string;
     readonly clock: Clock;
     readonly log: Log;
+    /** Looks for other processes on the connection that listens. */
+    readonly standbys: Pick<StandbyWatch, 'look' | 'lost'>;
     readonly limits?: MailboxLimits;
   },
 ): Mailbox {
-  const { name, processName, clock, log, limits = defaults } = parts;
+  const { name, processName, clock, log, standbys, limits = defaults } = parts;
   const channel = `${place.limits.postgres_schema}_mail`;
   const connectTo = (connections_max: number) =>
     connectPostgres(
@@ -104,6 +107,7 @@ export function openMailbox(
       ring = () => rung.abort();
       closing.signal.addEventListener('abort', ring, { once: true });
       await clocks.look(connection);
+      await standbys.look(connection);
       await fetch(connection);
       await sleep(clock, limits.pollMs, rung.signal).catch(() => undefined);
       closing.signal.removeEventListener('abort', ring);
@@ -122,6 +126,7 @@ export function openMailbox(
         if (!told) log.warn('not receiving messages from other processes', { error: String(error) });
         told = true;
       }
+      standbys.lost();
       connection?.release(true);
       if (!closing.signal.aborted) await sleep(clock, retryMs, closing.signal).catch(() => undefined);
     }

@@ -33,7 +33,13 @@ const older = () => runOn(place, `UPDATE data_format SET version = version - 1 W
 
 /** A process of the site, as soon as it receives messages. */
 async function join(processName = 'setpoint'): Promise<() => Promise<void>> {
-  const mailbox = openMailbox(place, { name: 'a', processName, clock: systemClock, log: silentLog });
+  const mailbox = openMailbox(place, {
+    name: 'a',
+    processName,
+    clock: systemClock,
+    log: silentLog,
+    standbys: { look: async () => undefined, lost: () => undefined },
+  });
   const heard: string[] = [];
   mailbox.onNews((what) => void heard.push(what));
   closers.push(() => mailbox.close());
@@ -86,9 +92,9 @@ test('a process joins others of the same identity only: one of another would ref
   const scope = { tenantId: 'tenant-1', projectId: 'project-1' };
   const shared: Parameters<typeof processNameOf>[0] = { scope, tokenKey, auditKey };
   const joining = (changed: Partial<typeof shared>) =>
-    refuseOtherIdentity(place, processNameOf({ ...shared, ...changed })).then(() => 'possible', String);
+    refuseOtherIdentity(place, processNameOf({ ...shared, ...changed }, true)).then(() => 'possible', String);
   expect(await joining({})).toBe('possible');
-  const leave = await join(processNameOf(shared));
+  const leave = await join(processNameOf(shared, false));
   expect(await joining({})).toBe('possible');
   // Its tokens come from a provider.
   expect(await joining({ tokenKey: null })).toBe('possible');

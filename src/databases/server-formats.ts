@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import type { AuditScope } from '../audit/event.ts';
 import { sha256Hex } from '../base/digest.ts';
 import {
+  answersOnly,
   connectPostgres,
   isHeld,
   openedOnServer,
@@ -49,13 +50,17 @@ const digestLength = 12;
 /** In place of a digest. */
 const notShared = '-';
 
-/** The name under which a process shows itself to the others while it is connected: digests of what they must have in common. */
-export function processNameOf({ scope, tokenKey, auditKey }: SharedIdentity): string {
+/**
+ * The name under which a process shows itself to the others while it is connected: digests of what they must have in common, and whether it
+ * can control.
+ */
+export function processNameOf({ scope, tokenKey, auditKey }: SharedIdentity, canControl: boolean): string {
   const keyText = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
   const shared = [`${scope.tenantId} ${scope.projectId}`, tokenKey && keyText(tokenKey), keyText(auditKey)];
   return [
     'setpoint',
     ...shared.map((text) => (text === null ? notShared : sha256Hex(text).slice(0, digestLength))),
+    ...(canControl ? [] : [answersOnly]),
   ].join(' ');
 }
 

@@ -20,6 +20,7 @@ export const builtInAlarms = [
   'engine-restarted',
   'engine-overloaded',
   'executions-lost',
+  'standby-missing',
   'audit-broken',
   'audit-unavailable',
   'witness-silent',

@@ -69,6 +69,9 @@ export function endHolder(schema: string, name: LockName): string {
   return `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ${isHeld(schema, name)}`;
 }
 
+/** The last word of the name of a process that only answers requests, and cannot control. */
+export const answersOnly = 'api';
+
 /** Condition on `pg_locks`: someone holds this lock. */
 export function isHeld(schema: string, name: LockName): string {
   return `locktype = 'advisory' AND granted AND objsubid = 2

@@ -38,7 +38,10 @@ describe('two machines, one site', () => {
     return id;
   };
   const start = async (way: Way): Promise<void> => {
-    const cluster = await startCluster(['a', 'b'], { postgres, service: `storage: { postgres_schema: ${way} }\n` });
+    const cluster = await startCluster(['a', 'b'], {
+      postgres,
+      service: `storage: { postgres_schema: ${way} }\nalarms: { standby_missing_ms: 1000 }\n`,
+    });
     await Promise.all(cluster.machines.map((machine) => machine.start()));
     const trigger_config = { type: 'interval', interval_ms: 100 };
     const flow_json = editorFlow('x > 10', 'x * 2');
@@ -191,8 +194,11 @@ describe('two machines, one site', () => {
       state: 'active-acknowledged',
       count: active.count,
     });
+    // [alarms §2.2] What is left of the site says that it is alone, until the other one is back.
+    await waitFor(async () => (await state(standby, 'standby-missing'))?.state === 'active-unacknowledged', 20_000);
 
     const again = await old.start();
+    await waitFor(async () => (await state(standby, 'standby-missing'))?.state === 'cleared-unacknowledged', 20_000);
     expect((await again.request('GET', rules, withCookie)).status).toBe(200);
     expect((await standby.request('DELETE', '/session', withCookie)).status).toBe(200);
     const endedMs = systemClock.monotonicMs();

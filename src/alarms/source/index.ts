@@ -14,6 +14,7 @@ import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
 import { sitePointAlarms } from './site-points.ts';
 import type { AlarmSource } from './source.ts';
+import { standbyAlarms } from './standby.ts';
 import { storageAlarms } from './storage.ts';
 import { unrunnableRuleAlarms } from './unrunnable-rules.ts';
 
@@ -32,6 +33,7 @@ export function alarmSources(site: Pick<Site, 'alarms' | 'channels' | 'instances
     forecastAlarms,
     auditAlarms,
     engineAlarms,
+    standbyAlarms,
     ruleAlarms,
     unrunnableRuleAlarms,
     overrideAlarms,
