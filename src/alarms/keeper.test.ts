@@ -8,7 +8,7 @@ import { readSite } from '../site/site.ts';
 import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
-import { AlarmKeeper, type AlarmKeeperParts } from './keeper.ts';
+import { AlarmKeeper, type AlarmKeeperParts, lateLooks } from './keeper.ts';
 import { alarmLimits } from './limits.ts';
 import { type SiteNow, unseen } from './site-now.ts';
 import { alarmSources } from './source/index.ts';
@@ -174,6 +174,32 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('engine-restarted')).toBe('active-unacknowledged');
     await look({}, 1);
     expect(state('engine-restarted')).toBe('cleared-unacknowledged');
+  });
+
+  test('alarms count as evaluated for `lateLooks` intervals, at its edge; not without control, engine or storage', async () => {
+    const answered = { troubles: [] };
+    expect(create().watches()).toBe(false);
+    await look(answered);
+    clock.advance(lateLooks * alarmLimits.interval_ms);
+    expect(keeper.watches()).toBe(true);
+    clock.advance(1);
+    expect(keeper.watches()).toBe(false);
+    await look({ troubles: null });
+    expect(keeper.watches()).toBe(false);
+    await look(answered);
+    expect(keeper.watches()).toBe(true);
+    controls = false;
+    expect(keeper.watches()).toBe(false);
+    controls = true;
+    // What is raised now cannot be stored, so no receiver is told.
+    const full = () => Promise.reject(new Error('the disk is full'));
+    const failing = create({ store: { ...store, put: full, change: full } });
+    await failing.open();
+    view = { ...answered, auditBroken: broken };
+    await failing.look().catch(() => undefined);
+    await failing.look().catch(() => undefined);
+    expect(failing.watches()).toBe(false);
+    await failing.stop().catch(() => undefined);
   });
 
   test('lost records of executions are shown for `executions_lost_ms`, at its edge', async () => {

@@ -46,6 +46,8 @@ type AlarmStep = (alarm: AlarmState) => AlarmState;
 export type AlarmListener = (changed: readonly AlarmState[]) => void;
 
 const pruneIntervalMs = 3_600_000;
+/** Intervals without a complete look after which alarms count as not evaluated. */
+export const lateLooks = 10;
 
 export class AlarmKeeper {
   readonly #parts: AlarmKeeperParts;
@@ -65,6 +67,8 @@ export class AlarmKeeper {
   readonly #inTurn = createTurn();
   #looking: Repeated | undefined;
   #prunedMs: number | undefined;
+  /** When alarms were last evaluated and stored, with an engine that answered. */
+  #watchedMs: number | undefined;
   #controlled = false;
   /** When this process became the leader after one that did not shut down cleanly. */
   #unendedMs: number | null = null;
@@ -170,13 +174,22 @@ export class AlarmKeeper {
       const attempt = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => void failures.push(error));
       await attempt(this.#save());
       if (shared && this.#unsaved.length === 0) await attempt(this.#stored().then((stored) => this.#take(stored)));
-      if (controls()) await this.#lookAt(await this.#parts.view(), attempt);
+      const view = controls() ? await this.#parts.view() : null;
+      if (view !== null) await this.#lookAt(view, attempt);
       else {
         this.#controlled = false;
         this.#conditions.clear();
       }
       if (failures.length > 0) throw failures[0];
+      if (view !== null && view.troubles !== null) this.#watchedMs = view.nowMs;
     });
+  }
+
+  /** Whether this process has evaluated alarms lately, the engine answered, and changes could be stored. */
+  watches(): boolean {
+    const { clock, controls, limits } = this.#parts;
+    const sinceMs = clock.monotonicMs() - (this.#watchedMs ?? Number.NEGATIVE_INFINITY);
+    return controls() && sinceMs <= lateLooks * limits.interval_ms;
   }
 
   async #lookAt(view: SiteNow, attempt: (work: Promise<void>) => Promise<void>): Promise<void> {

@@ -62,6 +62,7 @@ export const alarmLimitsSchema = strict({
   notify_retry_ms: limit(1000, [10, 600_000], 'first pause after a receiver took none; it doubles'),
   notify_retry_max_ms: limit(300_000, [10, 3_600_000], 'longest pause after a receiver took none'),
   notify_failing_ms: limit(60_000, [0, 86_400_000], 'time for which a receiver must have accepted nothing'),
+  heartbeat_ms: limit(60_000, [1000, 3_600_000], 'time between two heartbeats'),
   notify_waiting_max: limit(1000, [1, 100_000], 'changes that wait for a receiver; older ones are passed over'),
 });
 

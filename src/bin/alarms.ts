@@ -3,12 +3,13 @@ import { statfs } from 'node:fs/promises';
 import { createAlarmFeed } from '../alarms/alarm-feed.ts';
 import { alarmCapabilities } from '../alarms/capabilities.ts';
 import { AlarmKeeper } from '../alarms/keeper.ts';
+import { startHeartbeat } from '../alarms/notify/heartbeat.ts';
 import { Notifier } from '../alarms/notify/notifier.ts';
 import { SiteViewer, type SiteViewerParts } from '../alarms/site-viewer.ts';
 import { alarmSources } from '../alarms/source/index.ts';
 import { createAlarmStore } from '../alarms/store/alarm-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import type { KnownCertificate } from '../devices/mqtt/certificates.ts';
@@ -76,12 +77,14 @@ export function serviceAlarms(setup: AlarmSetup) {
     view: () => viewer.view(),
     shared: config.databaseUrl !== null,
   });
+  const { heartbeat, ...receivers } = receiversOf(config, limits, site());
   const notifier = new Notifier({
     ...common,
-    ...receiversOf(config, limits, site()),
+    ...receivers,
     alarm: (id) => keeper.list().find((alarm) => alarm.id === id),
     site: site().id,
   });
+  let beating: Timer | undefined;
   return {
     capabilities: alarmCapabilities({ keeper, store, clock: systemClock }),
     feed: createAlarmFeed(keeper, systemClock),
@@ -90,8 +93,11 @@ export function serviceAlarms(setup: AlarmSetup) {
       await keeper.open();
       keeper.onChange(() => notifier.wake());
       notifier.open();
+      if (heartbeat !== null)
+        beating = startHeartbeat({ ...common, send: heartbeat.send, watches: () => keeper.watches() });
     },
     async stop(): Promise<void> {
+      beating?.cancel();
       notifier.stop();
       await keeper.stop();
     },

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { alarmLimits } from '../alarms/limits.ts';
-import { notifyTargets } from '../alarms/notify/targets.ts';
+import { heartbeatTarget, notifyTargets } from '../alarms/notify/targets.ts';
 import { witnessPolicy } from '../audit/witness/settings.ts';
 import { systemClock } from '../base/clock.ts';
 import { timeLabel } from '../base/timestamp.ts';
@@ -40,7 +40,10 @@ export async function checkSite(configDir: string, env: Environment): Promise<Si
   if (limits !== undefined) await step(() => witnessPolicy(limits.auditNames));
   const site = await step(() => readSiteFile(configDir));
   if (site !== undefined) {
-    if (limits !== undefined) await step(() => notifyTargets(limits.notify, site, env));
+    if (limits !== undefined) {
+      await step(() => notifyTargets(limits.notify, site, env));
+      await step(() => heartbeatTarget(limits.notify, env));
+    }
     const materials = await step(
       () => readMaterials(site, { configDir, dataDir: configDir, secret: (name) => env[name] }),
       (error) => error instanceof Error,

@@ -53,6 +53,8 @@ describe('[alarms §4] alarms of a running service', () => {
   /** The bodies that the receiver accepted. */
   const taken: { alarm: string; state: string; site: string }[] = [];
   let refusals = 2;
+  /** The addresses that were got. */
+  const beats: string[] = [];
   const alarms = async (query = ''): Promise<Alarm[]> =>
     ((await service.read(`/alarms${query}`)).body['data'] as unknown as { list: Alarm[] }).list;
   const alarm = async (id: string): Promise<Alarm | undefined> => (await alarms()).find((each) => each.id === id);
@@ -67,7 +69,10 @@ describe('[alarms §4] alarms of a running service', () => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        if (refusals-- > 0) response.writeHead(503).end();
+        if (request.method === 'GET') {
+          beats.push(request.url ?? '');
+          response.writeHead(200).end();
+        } else if (refusals-- > 0) response.writeHead(503).end();
         else {
           taken.push(JSON.parse(Buffer.concat(chunks).toString('utf8')));
           response.writeHead(204).end();
@@ -81,9 +86,9 @@ describe('[alarms §4] alarms of a running service', () => {
     const { port } = receiver.address() as AddressInfo;
     writeFileSync(
       join(folders.config, 'service.yaml'),
-      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000, input_unusable_ms: 500, command_failing_ms: 500 }
+      `alarms: { interval_ms: 100, probe_interval_ms: 1000, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50, notify_retry_max_ms: 500, notify_failing_ms: 500, history_not_stored_ms: 500, engine_overloaded_ms: 2000, input_unusable_ms: 500, command_failing_ms: 500, heartbeat_ms: 1000 }
 history: { block_ms: 500 }
-notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
+notify: { urls: ["http://127.0.0.1:${port}/alarms"], heartbeat: "http://127.0.0.1:${port}/beat" }
 `,
     );
     service = await startTestService(folders);
@@ -256,7 +261,9 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
       promisify(execFile)(process.execPath, [programFile('setpoint'), 'site', 'test-receivers', ...more], {
         env: serviceEnvironment(folders),
       });
-    expect((await send()).stdout).toMatch(/^notify\.urls\[0\] \(127\.0\.0\.1:\d+\): accepted\n$/);
+    expect((await send()).stdout).toMatch(
+      /^notify\.urls\[0\] \(127\.0\.0\.1:\d+\): accepted\nnotify\.heartbeat \(127\.0\.0\.1:\d+\): accepted\n$/,
+    );
     const sent = { alarm: 'notification-test', state: 'normal', site: 'tank-farm' };
     expect(taken).toContainEqual(expect.objectContaining(sent));
     refusals = Number.POSITIVE_INFINITY;
@@ -265,6 +272,19 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
       stdout: expect.stringContaining('"problem":"status 503"'),
       stderr: '{"error":{"code":"command-failed","message":"1 receiver did not accept the test"}}\n',
     });
+  });
+
+  test('[alarms §5.1] a monitor gets a heartbeat while the service runs, and none once it hangs', async () => {
+    const before = beats.length;
+    await waitFor(() => beats.length > before + 1 || undefined);
+    expect(new Set(beats)).toEqual(new Set(['/beat']));
+    service.process.kill('SIGSTOP');
+    const stopped = beats.length;
+    await sleep(systemClock, 2500);
+    // One may have been on its way.
+    expect(beats.length).toBeLessThanOrEqual(stopped + 1);
+    service.process.kill('SIGCONT');
+    await waitFor(() => beats.length > stopped + 1 || undefined);
   });
 
   test('[alarms §2.2] a receiver that accepts nothing raises an alarm until it does, and then gets that one too', async () => {

@@ -1,11 +1,11 @@
-/** Sends one notification to its receiver [alarms §5], within a deadline. */
+/** Sends a notification or a heartbeat to its receiver [alarms §5], within a deadline. */
 import type { Clock } from '../../base/clock.ts';
 import type { MqttCredentials } from '../../devices/driver/mqtt.ts';
 import { publishOnce } from '../../devices/mqtt/mqtt-publish.ts';
 import { exchange, failureWords } from '../../egress/exchange.ts';
 import { isLoopbackHost, systemResolve } from '../../egress/pinned-address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
-import type { NotifyTarget } from './targets.ts';
+import type { NotifyTarget, UrlTarget } from './targets.ts';
 
 /** A change as it is sent. */
 export interface Notification {
@@ -34,25 +34,31 @@ export async function sendNotification(
   parts: SendParts,
 ): Promise<void> {
   const text = JSON.stringify(notification);
-  if (target.kind === 'url') return post(target, text, parts);
+  if (target.kind === 'url') return ask(target, text, parts);
   const { channel, topic } = target;
   const { clock, timeoutMs, credentials } = parts;
   return publishOnce({ channel, credentials: credentials(channel), topic, text, timeoutMs }, clock);
 }
 
-async function post(
-  { url, bearerToken }: Extract<NotifyTarget, { kind: 'url' }>,
-  text: string,
-  { clock, timeoutMs }: SendParts,
+/** A `GET`, which monitors of every kind take. Throws an Error with the reason if it was not accepted. */
+export function sendHeartbeat(target: UrlTarget, parts: Pick<SendParts, 'clock' | 'timeoutMs'>): Promise<void> {
+  return ask(target, null, parts);
+}
+
+/** `text` is posted; without one, the address is got. */
+async function ask(
+  { url, bearerToken }: UrlTarget,
+  text: string | null,
+  { clock, timeoutMs }: Pick<SendParts, 'clock' | 'timeoutMs'>,
 ): Promise<void> {
   const authorization = bearerToken === null ? undefined : { authorization: `Bearer ${bearerToken}` };
   const ended = await exchange(
     {
       url,
       boundary: isLoopbackHost(url.hostname) ? 'local' : 'remote',
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...authorization },
-      body: Buffer.from(text),
+      method: text === null ? 'GET' : 'POST',
+      headers: { ...(text !== null && { 'content-type': 'application/json' }), ...authorization },
+      body: text === null ? null : Buffer.from(text),
       connectTimeoutMs: timeoutMs,
       requestTimeoutMs: timeoutMs,
       wanted: () => ({ maxBytes: 0, longer: 'unread' }),

@@ -1,4 +1,4 @@
-/** Receivers of changes of alarms [alarms §5]: `notify` of service.yaml. */
+/** Receivers of changes of alarms and of the heartbeat [alarms §5]: `notify` of service.yaml. */
 import Type, { type Static } from 'typebox';
 import { strict, variableName } from '../../base/schema.ts';
 import { YamlError } from '../../base/yaml.ts';
@@ -19,8 +19,11 @@ const withSecret = strict({
   bearer_token_env: Type.Optional(variableName),
 });
 
+const urlEntry = Type.Union([urlText, withSecret]);
+
 export const notifySchema = strict({
-  urls: Type.Optional(Type.Array(Type.Union([urlText, withSecret]), { maxItems: notifyUrlsMax, uniqueItems: true })),
+  urls: Type.Optional(Type.Array(urlEntry, { maxItems: notifyUrlsMax, uniqueItems: true })),
+  heartbeat: Type.Optional(urlEntry),
   mqtt: Type.Optional(
     strict({
       channel: Type.String({ minLength: 1 }),
@@ -40,11 +43,15 @@ interface Named {
   readonly shown: string;
 }
 
-export type NotifyTarget = Named &
-  (
-    | { readonly kind: 'url'; readonly url: URL; readonly bearerToken: string | null }
-    | { readonly kind: 'mqtt'; readonly channel: MqttChannel; readonly topic: string }
-  );
+export interface UrlTarget extends Named {
+  readonly kind: 'url';
+  readonly url: URL;
+  readonly bearerToken: string | null;
+}
+
+export type NotifyTarget =
+  | UrlTarget
+  | (Named & { readonly kind: 'mqtt'; readonly channel: MqttChannel; readonly topic: string });
 
 /** Secrets come from `environment`. Throws a YamlError with one line per fault. */
 export function notifyTargets(
@@ -73,10 +80,17 @@ export function notifyTargets(
   return targets;
 }
 
-type UrlEntry = NonNullable<NotifySettings['urls']>[number];
+/** The monitor that the heartbeat is sent to; null without one. Throws a YamlError as `notifyTargets` does. */
+export function heartbeatTarget({ heartbeat }: NotifySettings, environment: Environment): UrlTarget | null {
+  if (heartbeat === undefined) return null;
+  const place = 'notify.heartbeat';
+  const found = urlTarget(heartbeat, place, environment);
+  if (typeof found === 'string') throw new YamlError([`service.yaml: ${place}: ${found}`]);
+  return found;
+}
 
 /** The receiver, or what is wrong with it. */
-function urlTarget(entry: UrlEntry, place: string, environment: Environment): NotifyTarget | string {
+function urlTarget(entry: Static<typeof urlEntry>, place: string, environment: Environment): UrlTarget | string {
   const { url: text, url_env: textIn, bearer_token_env: tokenIn } = typeof entry === 'string' ? { url: entry } : entry;
   if ((text === undefined) === (textIn === undefined)) return 'needs either url or url_env';
   for (const name of [textIn, tokenIn])
