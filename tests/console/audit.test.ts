@@ -180,6 +180,39 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
 });
 
 test.runIf(chromiumPath !== undefined)(
+  '[identity §3] with a token for the audit log alone, the page asks for nothing else',
+  async () => {
+    const token = 'an-opaque-token-of-32-characters-or-more';
+    const service = await startTestService(testFolders(virtualSite), {
+      SVC_CLOUD_API_BEARER_TOKEN: token,
+      SVC_CLOUD_API_TENANT_ID: 'tenant-1',
+      SVC_CLOUD_API_PROJECT_ID: 'project-1',
+      SVC_CLOUD_API_SUBJECT_ID: 'auditor',
+      SVC_CLOUD_API_PERMISSIONS: 'audit.event.read',
+    });
+    const browser = await launch();
+    try {
+      await service.command('POST', '/rules', { name: 'one' });
+      const { page, context } = await visit(browser, service, { role: null, hash: null });
+      const refused: string[] = [];
+      page.on('response', (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`));
+      page.on('websocket', () => refused.push('a live stream'));
+      await context.addInitScript((given) => sessionStorage.setItem('setpoint.token', given), token);
+      await page.goto(`${service.base}/#/audit`);
+      await page.getByTestId('audit-events').getByText('Created a rule').first().waitFor();
+      // By then what is asked for again and again has been.
+      await page.waitForTimeout(3000);
+      expect(refused).toEqual([]);
+      await context.close();
+    } finally {
+      await browser.close();
+      await service.stop();
+      service.folders.remove();
+    }
+  },
+);
+
+test.runIf(chromiumPath !== undefined)(
   '[audit §9.7] the pages that people look at first say that the log is broken',
   async () => {
     const of = testFolders(virtualSite);

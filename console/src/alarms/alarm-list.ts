@@ -5,7 +5,7 @@ import { alarms } from '../../../src/api/alarms.ts';
 import { onAlarms, useStreamState } from '../live/stream.ts';
 import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
-import { useSession } from '../session/session.ts';
+import { useMayRead } from '../session/session.ts';
 import { type AlarmView, withChanges } from './alarm-words.ts';
 
 /** While nothing is pushed. */
@@ -15,12 +15,11 @@ const wholePeriodMs = 10_000;
 const queryKey = ['alarms'];
 
 export function useAlarms() {
-  const session = useSession();
+  const mayRead = useMayRead();
   const isPushed = useStreamState() === 'live';
   return useQuery({
     queryKey,
-    // A token for the audit log alone may not read them.
-    enabled: session.status !== 'out' && session.facts.role !== null,
+    enabled: mayRead,
     queryFn: async () => (await call(alarms.list)).data.data.list,
     refetchInterval: isPushed ? wholePeriodMs : listPeriodMs,
   });
@@ -28,14 +27,14 @@ export function useAlarms() {
 
 /** Takes pushed changes into the list while the component is shown. */
 export function usePushedAlarms(): void {
-  useEffect(
-    () =>
-      onAlarms((pushed) => {
-        queryClient.setQueryData<readonly AlarmView[]>(queryKey, (known) => known && withChanges(known, pushed));
-        // Its answer may be older than what was pushed meanwhile.
-        if (queryClient.isFetching({ queryKey, exact: true }) > 0)
-          void queryClient.invalidateQueries({ queryKey, exact: true });
-      }),
-    [],
-  );
+  const mayRead = useMayRead();
+  useEffect(() => {
+    if (!mayRead) return undefined;
+    return onAlarms((pushed) => {
+      queryClient.setQueryData<readonly AlarmView[]>(queryKey, (known) => known && withChanges(known, pushed));
+      // Its answer may be older than what was pushed meanwhile.
+      if (queryClient.isFetching({ queryKey, exact: true }) > 0)
+        void queryClient.invalidateQueries({ queryKey, exact: true });
+    });
+  }, [mayRead]);
 }

@@ -2,7 +2,7 @@
 import { QueryClient, useQuery } from '@tanstack/react-query';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';
-import { useSession } from '../session/session.ts';
+import { useMayRead } from '../session/session.ts';
 import { call } from './calls.ts';
 
 /** How often a page that shows what happens now asks again, beside what the stream pushes. */
@@ -65,12 +65,9 @@ export function useRules() {
 
 /** Names by id, for pages about something else. */
 export function useRuleNames(): ReadonlyMap<number, string> | undefined {
-  const session = useSession();
-  const isKnown = session.status !== 'out' && session.facts.role !== null;
   return useQuery({
     queryKey: ['rules', 'names'],
-    // A token for the audit log alone may not read them.
-    enabled: isKnown,
+    enabled: useMayRead(),
     staleTime: 30_000,
     queryFn: async () => new Map((await allRules()).map(({ id, name }) => [id, name])),
   }).data;
@@ -123,6 +120,7 @@ export function useRuleName(): (ruleId: number) => string {
 export function useSite() {
   return useQuery({
     queryKey: ['site'],
+    enabled: useMayRead(),
     queryFn: siteOf,
     staleTime: 60_000,
     refetchInterval: ({ state: { data } }) =>

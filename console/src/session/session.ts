@@ -105,3 +105,9 @@ export function currentSession(): Session {
 export function useSession(): Session {
   return useSyncExternalStore(onSession, currentSession);
 }
+
+/** A token for the audit log alone may read nothing else. */
+export function useMayRead(): boolean {
+  const session = useSession();
+  return session.status !== 'out' && session.facts.role !== null;
+}
