@@ -264,6 +264,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['override-active', { grants: [override] }, { grants: [] }],
       ['engine-overloaded', { missedTicks: 0.06 }, { missedTicks: 0 }],
       ['standby-missing', { standbyMissing: true }, { standbyMissing: false }],
+      ['clock-differs', { clockAheadMs: -90_000 }, { clockAheadMs: 0 }],
     ];
     for (const [id, cause, end] of causes) {
       await look(cause);
@@ -291,6 +292,21 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     expect(state('standby-missing')).toBe('active-unacknowledged');
     await look({ standbyMissing: null });
     expect(state('standby-missing')).toBe('active-unacknowledged');
+  });
+
+  test('clocks may differ by `clock_differs_ms` either way, at its edge; unknown before they are compared', async () => {
+    const edge = alarmLimits.clock_differs_ms;
+    await look({ clockAheadMs: edge });
+    expect(state('clock-differs')).toBe('normal');
+    await look({ clockAheadMs: -edge - 1 });
+    expect(state('clock-differs')).toBe('active-unacknowledged');
+    expect(keeper.list().find(({ id }) => id === 'clock-differs')?.message).toMatch(
+      /^The one of this machine is 1 s behind\./,
+    );
+    await look({ clockAheadMs: null });
+    expect(state('clock-differs')).toBe('active-unacknowledged');
+    await look({ clockAheadMs: -edge });
+    expect(state('clock-differs')).toBe('cleared-unacknowledged');
   });
 
   test('the delay of `input_unusable_ms`, at its edge; while its channel is offline, that alarm covers the input', async () => {

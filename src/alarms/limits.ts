@@ -33,6 +33,11 @@ export const alarmLimitsSchema = strict({
     [0, 86_400_000],
     'time for which no process must have been connected that could take over',
   ),
+  clock_differs_ms: limit(
+    1000,
+    [100, 3_600_000],
+    'difference between the clocks of this machine and of the database server, at which the alarm is raised',
+  ),
   storage_slow_ms: limit(1000, [1, 60_000], 'duration of a commit that counts as slow; three in a row raise the alarm'),
   forecast_failing_ms: limit(
     1_800_000,

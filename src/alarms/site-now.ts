@@ -48,6 +48,8 @@ export interface SiteNow {
   readonly executionsLostMs: number | null;
   /** Whether no process is left that could take over, of those that were connected; null while that is not known. */
   readonly standbyMissing: boolean | null;
+  /** By how much the clock of this machine is ahead of the database server's; null where there is none, and before it was measured. */
+  readonly clockAheadMs: number | null;
   /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;
   /** Witnesses that did not cosign the last head of the audit log, with the reason. */
@@ -86,6 +88,7 @@ export const unseen: SiteNow = {
   missedTicks: null,
   executionsLostMs: null,
   standbyMissing: null,
+  clockAheadMs: null,
   auditBroken: null,
   silentWitnesses: [],
   failedForecasts: null,

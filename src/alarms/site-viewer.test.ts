@@ -47,6 +47,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     },
     rules: { names: async () => new Map([[3, 'shave']]) },
     standbyMissing: () => false,
+    clockAheadMs: () => null,
     auditBroken: () => null,
     silentWitnesses: () => [],
     failedForecasts: () => [],

@@ -21,6 +21,7 @@ export interface SiteViewerParts {
   readonly engine: Pick<EngineClient, 'ask' | 'restarts' | 'status'>;
   readonly rules: Pick<RuleStore, 'names'>;
   readonly standbyMissing: () => boolean | null;
+  readonly clockAheadMs: () => number | null;
   readonly auditBroken: () => string | null;
   readonly silentWitnesses: () => SiteNow['silentWitnesses'];
   readonly failedForecasts: () => SiteNow['failedForecasts'];
@@ -88,6 +89,7 @@ export class SiteViewer {
       missedTicks: this.#engineWatch.missedShare(),
       executionsLostMs: this.#engineWatch.recordsLostMs(),
       standbyMissing: this.#parts.standbyMissing(),
+      clockAheadMs: this.#parts.clockAheadMs(),
       auditBroken: auditBroken(),
       silentWitnesses: silentWitnesses(),
       failedForecasts: failedForecasts(),

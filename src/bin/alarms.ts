@@ -57,6 +57,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     engine: role.engine,
     rules,
     standbyMissing: () => role.standbyMissing(),
+    clockAheadMs: () => role.clockAheadMs(),
     auditBroken,
     silentWitnesses: setup.silentWitnesses,
     failingReceivers: () => notifier.failing(),

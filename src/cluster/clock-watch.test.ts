@@ -31,8 +31,9 @@ test('`clockDifferenceMaxMs`, at its edge: one warning while it lasts, measured 
     clock.advance(1);
     await look();
   };
+  expect(watch.aheadMs()).toBe(null);
   await look();
-  expect([measured, lines]).toEqual([1, []]);
+  expect([measured, lines, watch.aheadMs()]).toEqual([1, [], clockDifferenceMaxMs]);
   aheadMs++;
   await minuteLater();
   await minuteLater();

@@ -1,5 +1,5 @@
 /**
- * Warns while the clock of this machine differs from the database server's (docs/guides/several-machines.md): the processes of a site compare
+ * Warns, in the log and by an alarm [alarms §2.2], while the clock of this machine differs from the database server's (docs/guides/several-machines.md): the processes of a site compare
  * times that each took from its own clock.
  */
 import type { Clock } from '../base/clock.ts';
@@ -15,10 +15,16 @@ export class ClockWatch {
   readonly #log: Log;
   #dueMs = Number.NEGATIVE_INFINITY;
   #differs = false;
+  #aheadMs: number | null = null;
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
+  }
+
+  /** By how much this machine's clock was ahead when it was last measured, negative if it was behind; null before. */
+  aheadMs(): number | null {
+    return this.#aheadMs;
   }
 
   /** Measures it if that is due. */
@@ -29,6 +35,7 @@ export class ClockWatch {
     const askedMs = clock.wallMs();
     const [row] = await run(`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms`);
     const byMs = clockDifferenceMs(askedMs, Number(row?.['now_ms']), clock.wallMs());
+    this.#aheadMs = byMs;
     const differs = Math.abs(byMs) > clockDifferenceMaxMs;
     if (differs && !this.#differs)
       this.#log.warn('the clock of this machine differs from the clock of the database server: synchronise them', {

@@ -15,6 +15,7 @@ import type { DeviceLayer, PreparedDevices } from '../devices/device-layer.ts';
 import { mayCommand, setLease } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { pollRules, storeSpool } from './engine-chores.ts';
 import { createEngineSeat } from './engine-seat.ts';
 import { type EngineRoleParts, startDevices, startEngine } from './engine-threads.ts';
@@ -33,6 +34,8 @@ export interface EngineRole {
   controls(): boolean;
   /** Whether no process is left that could take over, of those that were connected since this one started; null while that is not known. */
   standbyMissing(): boolean | null;
+  /** By how much the clock of this machine is ahead of the database server's; null where there is none, and before it was measured. */
+  clockAheadMs(): number | null;
   /** Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. */
   prepare(site: Site): PreparedSite;
   /** Starts it; returns what was loaded, or null on a standby. */
@@ -67,6 +70,7 @@ function ownRole(parts: EngineRoleParts): EngineRole {
     devices,
     controls: () => true,
     standbyMissing: () => false,
+    clockAheadMs: () => null,
     prepare(site) {
       const { renewed, adopt } = devices.prepare(site);
       const apply: PreparedSite['apply'] = (use) =>
@@ -106,6 +110,7 @@ class SharedRole implements EngineRole {
   readonly #stream;
   readonly #log;
   readonly #name = `${hostname()}-${newId()}`;
+  readonly #clocks;
   readonly #standbys;
   readonly #mailbox;
   readonly #seat;
@@ -129,12 +134,14 @@ class SharedRole implements EngineRole {
     this.#stream = stream;
     this.#log = parts.log.with({ area: 'lease' });
     setLease(this.#memory, 0);
+    this.#clocks = new ClockWatch(systemClock, this.#log);
     this.#standbys = new StandbyWatch(systemClock, place.limits.postgres_schema);
     this.#mailbox = openMailbox(place, {
       name: this.#name,
       processName: parts.processName,
       clock: systemClock,
       log: this.#log,
+      clocks: this.#clocks,
       standbys: this.#standbys,
     });
     this.#seat = createEngineSeat({
@@ -200,6 +207,10 @@ class SharedRole implements EngineRole {
 
   standbyMissing(): boolean | null {
     return this.#standbys.isMissing();
+  }
+
+  clockAheadMs(): number | null {
+    return this.#clocks.aheadMs();
   }
 
   prepare(site: Site): PreparedSite {

@@ -5,6 +5,7 @@ import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { answersOnly, connectPostgres, type PostgresPlace, shareLock } from '../storage/postgres.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { openMailbox } from './mailbox.ts';
 import { StandbyWatch } from './standby-watch.ts';
 
@@ -26,7 +27,8 @@ const open = (name: string, processName = 'setpoint') => {
   // A connection that is not used for half a second counts as gone.
   const standbys = new StandbyWatch(systemClock, place.limits.postgres_schema, { lookMs: 0, unusedMs: 500 });
   const limits = { pollMs: 100, maxAgeMs: 5000, answerMs: 1000 };
-  const mailbox = openMailbox(place, { name, processName, clock: systemClock, log: silentLog, standbys, limits });
+  const common = { clock: systemClock, log: silentLog, clocks: new ClockWatch(systemClock, silentLog) };
+  const mailbox = openMailbox(place, { ...common, name, processName, standbys, limits });
   const [mail, news]: [unknown[], string[]] = [[], []];
   mailbox.onMail(({ sender, message }) => void mail.push([sender, message]));
   mailbox.onNews((what) => void news.push(what));
@@ -76,13 +78,9 @@ test('warns of a clock that is ten minutes ahead of the server', async () => {
   const warn = (message: string, fields?: object): void => void lines.push([message, fields]);
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 600_000 };
   const standbys = { look: async () => undefined, lost: () => undefined };
-  const mailbox = openMailbox(place, {
-    name: 'a',
-    processName: 'setpoint',
-    clock,
-    log: { ...silentLog, warn },
-    standbys,
-  });
+  const log = { ...silentLog, warn };
+  const clocks = new ClockWatch(clock, log);
+  const mailbox = openMailbox(place, { name: 'a', processName: 'setpoint', clock, log, clocks, standbys });
   closers.push(() => mailbox.close());
   await expect.poll(() => lines).toHaveLength(1);
   const [[message, { ahead_ms: aheadMs }]] = lines as [[string, { readonly ahead_ms: number }]];

@@ -6,7 +6,7 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace, shareLock } from '../storage/postgres.ts';
-import { ClockWatch } from './clock-watch.ts';
+import type { ClockWatch } from './clock-watch.ts';
 import type { StandbyWatch } from './standby-watch.ts';
 
 export interface Mail {
@@ -54,12 +54,13 @@ export function openMailbox(
     readonly processName: string;
     readonly clock: Clock;
     readonly log: Log;
-    /** Looks for other processes on the connection that listens. */
+    /** Both ask on the connection that listens. */
+    readonly clocks: Pick<ClockWatch, 'look'>;
     readonly standbys: Pick<StandbyWatch, 'look' | 'lost'>;
     readonly limits?: MailboxLimits;
   },
 ): Mailbox {
-  const { name, processName, clock, log, standbys, limits = defaults } = parts;
+  const { name, processName, clock, log, clocks, standbys, limits = defaults } = parts;
   const channel = `${place.limits.postgres_schema}_mail`;
   const connectTo = (connections_max: number) =>
     connectPostgres(
@@ -71,7 +72,6 @@ export function openMailbox(
   const listeners: ((mail: Mail) => void)[] = [];
   const newsListeners: ((what: News) => void)[] = [];
   const recipients = new Set([name]);
-  const clocks = new ClockWatch(clock, log);
   const closing = new AbortController();
   let ring: () => void = () => undefined;
 

@@ -38,6 +38,7 @@ async function join(processName = 'setpoint'): Promise<() => Promise<void>> {
     processName,
     clock: systemClock,
     log: silentLog,
+    clocks: { look: async () => undefined },
     standbys: { look: async () => undefined, lost: () => undefined },
   });
   const heard: string[] = [];

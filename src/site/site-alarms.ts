@@ -21,6 +21,7 @@ export const builtInAlarms = [
   'engine-overloaded',
   'executions-lost',
   'standby-missing',
+  'clock-differs',
   'audit-broken',
   'audit-unavailable',
   'witness-silent',

@@ -12,9 +12,9 @@ import { namedPoints } from './named-points.ts';
 import { notificationAlarms } from './notifications.ts';
 import { overrideAlarms } from './overrides.ts';
 import { ruleAlarms } from './rules.ts';
+import { severalMachinesAlarms } from './several-machines.ts';
 import { sitePointAlarms } from './site-points.ts';
 import type { AlarmSource } from './source.ts';
-import { standbyAlarms } from './standby.ts';
 import { storageAlarms } from './storage.ts';
 import { unrunnableRuleAlarms } from './unrunnable-rules.ts';
 
@@ -33,7 +33,7 @@ export function alarmSources(site: Pick<Site, 'alarms' | 'channels' | 'instances
     forecastAlarms,
     auditAlarms,
     engineAlarms,
-    standbyAlarms,
+    severalMachinesAlarms,
     ruleAlarms,
     unrunnableRuleAlarms,
     overrideAlarms,
