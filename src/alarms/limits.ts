@@ -36,7 +36,7 @@ export const alarmLimitsSchema = strict({
   clock_differs_ms: limit(
     1000,
     [100, 3_600_000],
-    'difference between the clocks of this machine and of the database server, at which the alarm is raised',
+    'difference between the clocks of this machine and of the database server that is permitted',
   ),
   storage_slow_ms: limit(1000, [1, 60_000], 'duration of a commit that counts as slow; three in a row raise the alarm'),
   forecast_failing_ms: limit(

@@ -131,7 +131,7 @@ function tellingMember(shapes: readonly unknown[]): string | null {
 function nearestShape(shapes: readonly (readonly [number, unknown])[], given: object): number | null {
   const names = Object.keys(given);
   const ranked = shapes
-    .map(([at, shape]) => ({ at, common: names.filter((name) => name in (properties(shape) ?? {})).length }))
+    .map(([at, shape]) => ({ at, common: names.filter((name) => Object.hasOwn(properties(shape) ?? {}, name)).length }))
     .toSorted((a, b) => b.common - a.common);
   const [first, second] = ranked;
   return first === undefined || first.common === second?.common ? null : first.at;

@@ -102,6 +102,7 @@ describe('of a choice between shapes only the one that was meant is spoken of', 
     [{ proof: { code: 3 } }, '/proof/code', 'must be a string'],
     [{ proof: { code: 'x', confirmed: true } }, '/proof/confirmed', 'is not a known field'],
     [{ proof: { name: 'x' } }, '/proof', 'must have "password"'],
+    [{ proof: { toString: 1 } }, '/proof', 'must have "code", or "name" and "password"'],
     [{ proof: {} }, '/proof', 'must have "code", or "name" and "password"'],
     [{ proof: { code: 'x', password: 'y' } }, '/proof', 'must have "code", or "name" and "password"'],
   ])('%j: %s %s', (value, path, message) => {

@@ -6,20 +6,22 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { PostgresConnection } from '../storage/postgres.ts';
 
-/** Permitted difference, and how often it is measured. */
-export const clockDifferenceMaxMs = 1000;
+/** How often it is measured. */
 const everyMs = 60_000;
 
 export class ClockWatch {
   readonly #clock: Clock;
   readonly #log: Log;
+  /** Permitted difference. */
+  readonly #mostMs: number;
   #dueMs = Number.NEGATIVE_INFINITY;
   #differs = false;
   #aheadMs: number | null = null;
 
-  constructor(clock: Clock, log: Log) {
+  constructor(clock: Clock, log: Log, mostMs: number) {
     this.#clock = clock;
     this.#log = log;
+    this.#mostMs = mostMs;
   }
 
   /** By how much this machine's clock was ahead when it was last measured, negative if it was behind; null before. */
@@ -36,7 +38,7 @@ export class ClockWatch {
     const [row] = await run(`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms`);
     const byMs = clockDifferenceMs(askedMs, Number(row?.['now_ms']), clock.wallMs());
     this.#aheadMs = byMs;
-    const differs = Math.abs(byMs) > clockDifferenceMaxMs;
+    const differs = Math.abs(byMs) > this.#mostMs;
     if (differs && !this.#differs)
       this.#log.warn('the clock of this machine differs from the clock of the database server: synchronise them', {
         ahead_ms: Math.round(byMs),

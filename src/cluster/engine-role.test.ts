@@ -68,7 +68,11 @@ const start = (
   const runtime = openRuntimeDatabase(place);
   stored = createParameterStore(database);
   parameters = parametersInForce(() => current, site.parameters, stored);
-  const limits = { automation: automationLimits, devices: { ...deviceLimits, command_max_age_ms: 100 } };
+  const limits = {
+    automation: automationLimits,
+    devices: { ...deviceLimits, command_max_age_ms: 100 },
+    alarms: { clock_differs_ms: 1000 },
+  };
   role = engineRole({
     config: { configDir: folder, dataDir: folder, env: {}, logLevel: 'silent', roles: { engine: true } },
     processName: 'setpoint',

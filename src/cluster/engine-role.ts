@@ -134,7 +134,7 @@ class SharedRole implements EngineRole {
     this.#stream = stream;
     this.#log = parts.log.with({ area: 'lease' });
     setLease(this.#memory, 0);
-    this.#clocks = new ClockWatch(systemClock, this.#log);
+    this.#clocks = new ClockWatch(systemClock, this.#log, parts.limits.alarms.clock_differs_ms);
     this.#standbys = new StandbyWatch(systemClock, place.limits.postgres_schema);
     this.#mailbox = openMailbox(place, {
       name: this.#name,

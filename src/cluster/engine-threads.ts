@@ -32,7 +32,11 @@ export interface EngineRoleParts {
   readonly processName: string;
   readonly site: ReadSite;
   readonly memory: PointMemory;
-  readonly limits: { readonly automation: AutomationLimits; readonly devices: DeviceLimits };
+  readonly limits: {
+    readonly automation: AutomationLimits;
+    readonly devices: DeviceLimits;
+    readonly alarms: { readonly clock_differs_ms: number };
+  };
   readonly store: RuleStore;
   readonly stream: Pick<LiveStream, 'publish' | 'renew'>;
   /** Overrides and limits of the engine in this process have ended. */

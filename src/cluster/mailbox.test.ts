@@ -27,7 +27,7 @@ const open = (name: string, processName = 'setpoint') => {
   // A connection that is not used for half a second counts as gone.
   const standbys = new StandbyWatch(systemClock, place.limits.postgres_schema, { lookMs: 0, unusedMs: 500 });
   const limits = { pollMs: 100, maxAgeMs: 5000, answerMs: 1000 };
-  const common = { clock: systemClock, log: silentLog, clocks: new ClockWatch(systemClock, silentLog) };
+  const common = { clock: systemClock, log: silentLog, clocks: new ClockWatch(systemClock, silentLog, 1000) };
   const mailbox = openMailbox(place, { ...common, name, processName, standbys, limits });
   const [mail, news]: [unknown[], string[]] = [[], []];
   mailbox.onMail(({ sender, message }) => void mail.push([sender, message]));
@@ -79,7 +79,7 @@ test('warns of a clock that is ten minutes ahead of the server', async () => {
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 600_000 };
   const standbys = { look: async () => undefined, lost: () => undefined };
   const log = { ...silentLog, warn };
-  const clocks = new ClockWatch(clock, log);
+  const clocks = new ClockWatch(clock, log, 1000);
   const mailbox = openMailbox(place, { name: 'a', processName: 'setpoint', clock, log, clocks, standbys });
   closers.push(() => mailbox.close());
   await expect.poll(() => lines).toHaveLength(1);

@@ -34,15 +34,15 @@ export class StandbyWatch {
     return this.#known === null ? null : this.#seen && !this.#known;
   }
 
-  /** Asks on the connection that this process shows itself with, if that is due. */
+  /** Asks on the connection that this process shows itself with, if that is due. A server that does not tell must not end what listens there. */
   async look({ run }: PostgresConnection): Promise<void> {
     if (this.#clock.monotonicMs() < this.#dueMs) return;
     this.#dueMs = this.#clock.monotonicMs() + this.#lookMs;
-    const [row] = await run(
+    const rows = await run(
       `SELECT EXISTS (SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE ${this.#isOther}) AS known`,
-    );
-    this.#known = row?.['known'] === true;
-    this.#seen ||= this.#known;
+    ).catch(() => null);
+    this.#known = rows === null ? null : rows[0]?.['known'] === true;
+    this.#seen ||= this.#known === true;
   }
 
   /** The connection is lost. */

@@ -1,4 +1,4 @@
-/** The alarms of the site, read as a whole now and then; between, each change is pushed [alarms §4.3]. */
+/** The alarms of the site, read as a whole now and then; in between, each change is pushed [alarms §4.3]. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { alarms } from '../../../src/api/alarms.ts';

@@ -40,7 +40,7 @@ export async function sendNotification(
   return publishOnce({ channel, credentials: credentials(channel), topic, text, timeoutMs }, clock);
 }
 
-/** A `GET`, which monitors of every kind take. Throws an Error with the reason if it was not accepted. */
+/** A `GET` without a body, as the address would be opened by hand. Throws an Error with the reason if it was not accepted. */
 export function sendHeartbeat(target: UrlTarget, parts: Pick<SendParts, 'clock' | 'timeoutMs'>): Promise<void> {
   return ask(target, null, parts);
 }
