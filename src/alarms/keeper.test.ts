@@ -191,7 +191,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     controls = false;
     expect(keeper.watches()).toBe(false);
     controls = true;
-    // What is raised now cannot be stored, so no receiver is told.
+    // An alarm that cannot be stored reaches no receiver.
     const full = () => Promise.reject(new Error('the disk is full'));
     const failing = create({ store: { ...store, put: full, change: full } });
     await failing.open();

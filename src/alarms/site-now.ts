@@ -48,7 +48,7 @@ export interface SiteNow {
   readonly executionsLostMs: number | null;
   /** Whether no process is left that could take over, of those that were connected; null while that is not known. */
   readonly standbyMissing: boolean | null;
-  /** By how much the clock of this machine is ahead of the database server's; null where there is none, and before it was measured. */
+  /** How far this machine's clock is ahead of the database server's; null without a server, and before the first measurement. */
   readonly clockAheadMs: number | null;
   /** The first chain of the audit log that does not extend its signed head, with place and reason; null if all do. */
   readonly auditBroken: string | null;

@@ -100,7 +100,7 @@ function plainFault(error: SchemaError, shapes: readonly unknown[], given: unkno
   if (choice !== null) return said(choice);
   const alike = [...shapes.keys()].filter((at) => hasTypeOf(shapes[at], given));
   if (alike[0] !== undefined && alike.length === 1) return { error, meant: alike[0], issue: null };
-  // What may be left out is given here: only the other shapes are left.
+  // The value is there, so the shape of an absent one does not apply.
   const present = shapes.filter((shape) => !isObject(shape) || shape.type !== 'undefined');
   const words = present.map((shape) => (isObject(shape) ? typeInWords(shape.type) : undefined));
   return said(words.includes(undefined) ? error.message : `must be ${[...new Set(words)].join(' or ')}`);

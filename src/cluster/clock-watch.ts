@@ -24,7 +24,7 @@ export class ClockWatch {
     this.#mostMs = mostMs;
   }
 
-  /** By how much this machine's clock was ahead when it was last measured, negative if it was behind; null before. */
+  /** How far this machine's clock was ahead at the last measurement, negative if it was behind; null before the first. */
   aheadMs(): number | null {
     return this.#aheadMs;
   }

@@ -34,7 +34,7 @@ export interface EngineRole {
   controls(): boolean;
   /** Whether no process is left that could take over, of those that were connected since this one started; null while that is not known. */
   standbyMissing(): boolean | null;
-  /** By how much the clock of this machine is ahead of the database server's; null where there is none, and before it was measured. */
+  /** How far this machine's clock is ahead of the database server's; null without a server, and before the first measurement. */
   clockAheadMs(): number | null;
   /** Reads the dependencies of a changed site other than its file; throws an Error with one line for the operator. */
   prepare(site: Site): PreparedSite;

@@ -88,7 +88,7 @@ test('warns of a clock that is ten minutes ahead of the server', async () => {
   expect(Math.abs(aheadMs - 600_000)).toBeLessThan(5000);
 });
 
-test('[alarms §2.2] a standby is missing once one was connected and none is; who only answers requests is none', async () => {
+test('[alarms §2.2] a standby is missing once one was connected and none is; a process that only answers requests does not count', async () => {
   const { standbys, mail } = open('a');
   expect(standbys.isMissing()).toBe(null);
   await expect.poll(() => standbys.isMissing()).toBe(false);
@@ -106,7 +106,7 @@ test('[alarms §2.2] a standby is missing once one was connected and none is; wh
   await expect.poll(() => standbys.isMissing()).toBe(false);
 });
 
-test('[alarms §2.2] a connection that a failed machine left behind is no standby', async () => {
+test('[alarms §2.2] a connection left behind by a failed machine does not count as a standby', async () => {
   const { standbys } = open('a');
   const server = connectPostgres(place, 'engine');
   closers.push(() => server.close());

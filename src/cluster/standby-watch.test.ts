@@ -33,7 +33,7 @@ test('asked every `lookMs`, at its edge, and at once after the connection was lo
   expect(state.asked).toBe(3);
 });
 
-test('missing is one that was there; a server that does not tell is no answer, and no failure', async () => {
+test('a standby is missing once one was seen and none is connected; after a refused query that is not known', async () => {
   const { state, look } = bench();
   state.answer = [{ known: false }];
   expect(await look(0)).toBe(false);

@@ -34,7 +34,7 @@ export class StandbyWatch {
     return this.#known === null ? null : this.#seen && !this.#known;
   }
 
-  /** Asks on the connection that this process shows itself with, if that is due. A server that does not tell must not end what listens there. */
+  /** Asks on the connection that this process shows itself with, if that is due. A refused query must not end the connection, on which messages arrive. */
   async look({ run }: PostgresConnection): Promise<void> {
     if (this.#clock.monotonicMs() < this.#dueMs) return;
     this.#dueMs = this.#clock.monotonicMs() + this.#lookMs;

@@ -200,7 +200,7 @@ test.runIf(chromiumPath !== undefined)(
       await context.addInitScript((given) => sessionStorage.setItem('setpoint.token', given), token);
       await page.goto(`${service.base}/#/audit`);
       await page.getByTestId('audit-events').getByText('Created a rule').first().waitFor();
-      // By then what is asked for again and again has been.
+      // Long enough for every periodic request.
       await page.waitForTimeout(3000);
       expect(refused).toEqual([]);
       await context.close();

@@ -49,7 +49,7 @@ export function Shell() {
   useEffect(() => {
     // In newer browsers it returns a promise, which is not a clean-up.
     window.scrollTo(0, 0);
-    // The link that led here is gone with its page: the keyboard goes on in the new one, not at the top of everything.
+    // The link that was followed is gone: without this, the next Tab would start at the top of the page.
     const isFirst = before.current === undefined || before.current === path;
     if (!isFirst && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
     before.current = path;
@@ -108,7 +108,7 @@ export function Shell() {
   );
 }
 
-/** Sites have consoles that look alike. */
+/** The consoles of two sites look alike. */
 function SiteName() {
   const name = useSite().data?.site.name;
   return (

@@ -44,7 +44,7 @@ test('every `heartbeat_ms`, at its edge, until it is stopped', async () => {
   expect(await pass(period)).toBe(2);
 });
 
-test('none while alarms are not evaluated: the monitor is to notice', async () => {
+test('none while alarms are not evaluated, so that the monitor notices', async () => {
   const { state, pass } = bench();
   state.watches = false;
   expect(await pass(period)).toBe(0);
@@ -52,7 +52,7 @@ test('none while alarms are not evaluated: the monitor is to notice', async () =
   expect(await pass(period)).toBe(1);
 });
 
-test('one that is not accepted is logged once, and does not end the others', async () => {
+test('a failure is logged once, and the next heartbeat is sent at its time', async () => {
   const { state, lines, pass } = bench();
   state.refuses = true;
   await pass(period);
@@ -62,7 +62,7 @@ test('one that is not accepted is logged once, and does not end the others', asy
   expect(await pass(period)).toBe(1);
 });
 
-test('it gets the address, with its token; another status is no acceptance', async () => {
+test('a heartbeat is a GET with the token; a status other than 2xx is a failure', async () => {
   const seen: unknown[] = [];
   const server = createServer(({ method, url, headers }, response) => {
     seen.push([method, url, headers.authorization, headers['content-type']]);
@@ -79,7 +79,7 @@ test('it gets the address, with its token; another status is no acceptance', asy
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('its address is one as of a receiver', () => {
+test('its address follows the rules for receivers', () => {
   expect(heartbeatTarget({}, {})).toBeNull();
   expect(heartbeatTarget({ heartbeat: { url_env: 'PING' } }, { PING: 'https://a.example/x' })).toMatchObject({
     shown: 'notify.heartbeat (a.example)',

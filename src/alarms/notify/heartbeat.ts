@@ -1,6 +1,6 @@
 /**
- * The heartbeat [alarms §5.1]: a monitor outside is told that alarms of this site are evaluated and can be sent. A machine that is dead or
- * cut off sends no alarm about it; the monitor raises one when it is told no more.
+ * The heartbeat [alarms §5.1]: regular requests to an outside monitor while alarms are evaluated and can be sent. A machine that is dead or
+ * cut off cannot send an alarm; the monitor raises one when the requests stop.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';

@@ -40,12 +40,12 @@ export async function sendNotification(
   return publishOnce({ channel, credentials: credentials(channel), topic, text, timeoutMs }, clock);
 }
 
-/** A `GET` without a body, as the address would be opened by hand. Throws an Error with the reason if it was not accepted. */
+/** A `GET` without a body. Throws an Error with the reason if it was not accepted. */
 export function sendHeartbeat(target: UrlTarget, parts: Pick<SendParts, 'clock' | 'timeoutMs'>): Promise<void> {
   return ask(target, null, parts);
 }
 
-/** `text` is posted; without one, the address is got. */
+/** A `POST` of `text`, or a `GET` if it is null. */
 async function ask(
   { url, bearerToken }: UrlTarget,
   text: string | null,
