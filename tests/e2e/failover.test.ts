@@ -194,7 +194,7 @@ describe('two machines, one site', () => {
       state: 'active-acknowledged',
       count: active.count,
     });
-    // [alarms §2.2] What is left of the site says that it is alone, until the other one is back.
+    // [alarms §2.2] The remaining machine raises the alarm until the other one is back.
     await waitFor(async () => (await state(standby, 'standby-missing'))?.state === 'active-unacknowledged', 20_000);
 
     const again = await old.start();

@@ -56,6 +56,7 @@ export type ShownStatus = NonNullable<ListedRule['status']>;
 export function useRules() {
   return useQuery({
     queryKey: ['rules'],
+    enabled: useMayRead(),
     queryFn: () => allRules('status'),
     // A longer list is asked for less often; the runs of the rules in view are pushed.
     refetchInterval: ({ state: { data } }) =>

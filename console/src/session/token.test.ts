@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mayAudit, mayManage, tokenFacts } from './token.ts';
+import { mayAudit, mayManage, mayOpen, tokenFacts } from './token.ts';
 
 const jwt = (claims: object): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 
@@ -25,5 +25,10 @@ describe('[identity §1] claims of a token', () => {
       false,
     ]);
     expect([mayAudit('Admin'), mayAudit('Engineer'), mayAudit(null)]).toEqual([true, false, true]);
+    expect([mayOpen('rules', 'Viewer'), mayOpen('audit', 'Viewer'), mayOpen('rules', null)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });

@@ -54,3 +54,8 @@ export function mayManage(role: TokenRole | null): boolean {
 export function mayAudit(role: TokenRole | null): boolean {
   return role === 'Admin' || role === null;
 }
+
+/** Whether a page of the navigation opens. A token for the audit log alone opens no other. */
+export function mayOpen(page: string, role: TokenRole | null): boolean {
+  return page === 'audit' ? mayAudit(role) : role !== null;
+}

@@ -7,7 +7,7 @@ import { mainPages } from '../addresses.ts';
 import { useRuleActions } from '../rules/rule-actions.tsx';
 import { useRules, useSite } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
-import { mayAudit, mayManage } from '../session/token.ts';
+import { mayManage, mayOpen } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { type PageCommand, usePageCommands } from './page-commands.ts';
 import classes from './palette.module.css';
@@ -130,11 +130,9 @@ function useCommands(): PageCommand[] {
   const session = useSession();
   const pageCommands = usePageCommands();
   const role = session.status === 'out' ? null : session.facts.role;
-  const pages: PageCommand[] = mainPages.flatMap(([id, to]) =>
-    id === 'audit' && !mayAudit(role)
-      ? []
-      : { id, label: t.common.pages[id], group: words.page, run: () => void navigate({ to }) },
-  );
+  const pages: PageCommand[] = mainPages
+    .filter(([id]) => mayOpen(id, role))
+    .map(([id, to]) => ({ id, label: t.common.pages[id], group: words.page, run: () => void navigate({ to }) }));
   const manage = mayManage(role);
   if (manage)
     pages.push({

@@ -24,7 +24,7 @@ import { RuleActions } from '../rules/rule-actions.tsx';
 import { useSite } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { signOut } from '../session/session-calls.ts';
-import { mayAudit } from '../session/token.ts';
+import { mayOpen } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
 import { useIsOutdated } from './console-version.ts';
@@ -121,13 +121,13 @@ function SiteName() {
 /** `waiting`: alarms that nobody acknowledged. */
 function Pages({ waiting }: { waiting: number }) {
   const session = useSession();
-  const audit = session.status !== 'out' && mayAudit(session.facts.role);
+  const role = session.status === 'out' ? null : session.facts.role;
   const path = useRouterState({ select: (state) => state.location.pathname });
   return (
     <nav className={classes['pages']} aria-label={words.mainNavigation}>
       {mainPages.map(
         ([name, to]) =>
-          (name !== 'audit' || audit) && (
+          mayOpen(name, role) && (
             <Link
               key={name}
               to={to}

@@ -1,6 +1,6 @@
 /** The first page: the plant now, each actuator with its owner, bad values, and the latest decisions. */
 import { Skeleton } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Link, Navigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { AuditBroken } from '../audit/audit-broken.tsx';
 import { useChannels } from '../devices/device-queries.ts';
@@ -17,6 +17,7 @@ import classes from '../points/points.module.css';
 import { PointLink } from '../points/points-page.tsx';
 import { needsAttention, outcomeOf, reasonsOf } from '../rules/rule-words.ts';
 import { type ListedRule, useRuleName, useRules } from '../server/queries.ts';
+import { useMayRead } from '../session/session.ts';
 import { t } from '../strings/index.ts';
 import { pointWords, siteWords } from '../strings/points.ts';
 import { unusualFirst } from './actuators.ts';
@@ -35,6 +36,10 @@ const troubleMax = 8;
 const more = `${classes['soft']} ${classes['apart']}`;
 
 export function SitePage() {
+  return useMayRead() ? <SiteNow /> : <Navigate to="/audit" replace />;
+}
+
+function SiteNow() {
   const points = usePoints();
   const stream = useStreamState();
   const all = points.data ?? none;
