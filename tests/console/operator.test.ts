@@ -525,7 +525,7 @@ instances:
     await page.getByRole('link', { name: 'Battery charge management' }).first().focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => page.title()).toBe(title(before, 'Battery charge management'));
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('content');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('content');
     expect(complaints.filter((text) => !text.includes('ERR_FAILED'))).toEqual([]);
     await context.close();
   });

@@ -236,7 +236,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
   test.each(['en-US', 'de-DE'])('nothing is wider than a tablet, or a window of any width, in %s', async (locale) => {
     const { page, context } = await visit(browser, service, { locale });
     // At each width where the layout changes, and at the narrowest supported.
-    const widths = [320, 380, 381, 600, 780, 781, 900, 901, 1060, 1061, 1220, 1221, 1340, 1341];
+    const widths = [320, 380, 381, 600, 768, 780, 781, 900, 901, 1060, 1061, 1220, 1221, 1340, 1341];
     const faults: string[] = [];
     for (const hash of ['/', '/points', '/devices', '/alarms', '/rules', '/rules/1', '/forecasts', '/audit']) {
       await page.setViewportSize({ width: 1440, height: 900 });

@@ -6,7 +6,7 @@
 import { useSyncExternalStore } from 'react';
 import { dropText, storedText, storeText } from '../browser-storage.ts';
 import { after, nowMs, onServiceClock, serviceAheadMs } from '../clock.ts';
-import { type TokenFacts, tokenFacts } from './token.ts';
+import { mayRead, type TokenFacts, tokenFacts } from './token.ts';
 
 export type Session =
   | { readonly status: 'out' }
@@ -106,8 +106,7 @@ export function useSession(): Session {
   return useSyncExternalStore(onSession, currentSession);
 }
 
-/** A token for the audit log alone may read nothing else. */
 export function useMayRead(): boolean {
   const session = useSession();
-  return session.status !== 'out' && session.facts.role !== null;
+  return session.status !== 'out' && mayRead(session.facts.role);
 }

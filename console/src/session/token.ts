@@ -55,7 +55,12 @@ export function mayAudit(role: TokenRole | null): boolean {
   return role === 'Admin' || role === null;
 }
 
-/** Whether a page of the navigation opens. A token for the audit log alone opens no other. */
+/** Whether anything but the audit log opens: not with a token for it alone. */
+export function mayRead(role: TokenRole | null): boolean {
+  return role !== null;
+}
+
+/** Whether a page of the navigation opens. */
 export function mayOpen(page: string, role: TokenRole | null): boolean {
-  return page === 'audit' ? mayAudit(role) : role !== null;
+  return page === 'audit' ? mayAudit(role) : mayRead(role);
 }
