@@ -2,7 +2,7 @@
 /** The site at a glance and under manual control, in a real Chromium: live values, a trend, an override, its release, by keyboard too. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { wholeList } from '../../src/api/page.ts';
 import { fillModels } from '../../src/devices/sunspec/model-registers.ts';
@@ -177,17 +177,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await field.click();
     expect(await page.getByRole('option', { name: 'load active_power', exact: true }).count()).toBe(0);
     await page.keyboard.press('Escape');
-    // One cursor for all.
-    await expect.poll(() => page.locator('.uplot').count()).toBeGreaterThan(1);
-    await page
-      .locator('.uplot .u-over')
-      .first()
-      .hover({ position: { x: 300, y: 80 } });
-    await expect
-      .poll(() => page.locator('.u-legend .u-series:first-child .u-value').allTextContents())
-      .toEqual(expect.arrayContaining([expect.stringMatching(/\d\d:\d\d/)]));
-    const times = await page.locator('.u-legend .u-series:first-child .u-value').allTextContents();
-    expect(new Set(times).size, times.join()).toBe(1);
+    await oneCursorForAll(page);
     expect(await violations(page)).toEqual([]);
 
     const [saved] = await Promise.all([
@@ -764,6 +754,23 @@ instances:
     }
   });
 });
+
+/** Three charts of a day of which the last seconds are recorded: the same time in all, and values only where some are drawn. */
+async function oneCursorForAll(page: Page): Promise<void> {
+  const charts = page.locator('.uplot .u-over');
+  await expect.poll(() => charts.count()).toBe(3);
+  const width = (await charts.first().boundingBox())?.width ?? 0;
+  const legend = (row: string) => page.locator(`.u-legend .u-series:${row} .u-value`).allTextContents();
+  for (const [x, value] of [
+    [300, /^–$/],
+    [width - 1, /\d/],
+  ] as const) {
+    await charts.first().hover({ position: { x, y: 80 } });
+    await expect.poll(() => legend('first-child')).toEqual(Array(3).fill(expect.stringMatching(/\d\d:\d\d/)));
+    await expect.poll(async () => new Set(await legend('first-child')).size).toBe(1);
+    await expect.poll(() => legend('nth-child(2)')).toEqual(Array(3).fill(expect.stringMatching(value)));
+  }
+}
 
 /** Texts that extend past the right edge of the page, and neither scroll nor end in an ellipsis. */
 function outside(): string[] {

@@ -26,7 +26,10 @@ export function ThresholdChart({ point, unit, threshold, onThreshold }: ChartPar
   const series = useQuery({
     queryKey: ['threshold-series', point],
     staleTime: 60_000,
-    queryFn: async () => (await import('../points/point-queries.ts')).fetchTrend(point, daySeconds, buckets),
+    queryFn: async () => {
+      const { fetchTrend, spanUpToNow } = await import('../points/point-queries.ts');
+      return fetchTrend(point, spanUpToNow(daySeconds), buckets);
+    },
   }).data;
   const frame = useRef<SVGSVGElement>(null);
   /** The scale does not change during a drag. */

@@ -30,11 +30,11 @@ const hasTrend = ({ recorded, point_type: kind }: PointEntry): boolean => record
 interface Compared {
   readonly point: PointEntry;
   readonly view: TrendView;
-  /** The span that is drawn; null before the first answer. */
-  readonly shown: TimeSpan | null;
+  /** Of all trends of the page. */
+  readonly span: TimeSpan | null;
 }
 
-export function ComparedTrends({ point, view, shown }: Compared) {
+export function ComparedTrends({ point, view, span }: Compared) {
   const all = usePoints().data ?? [];
   const beside = view.beside.slice(0, comparedMax);
   const found = new Map(all.map((each) => [keyOf(each), each]));
@@ -44,7 +44,14 @@ export function ComparedTrends({ point, view, shown }: Compared) {
   return (
     <>
       {beside.map((key) => (
-        <ComparedTrend key={key} pointKey={key} point={found.get(key)} view={view} onRemove={() => remove(key)} />
+        <ComparedTrend
+          key={key}
+          pointKey={key}
+          point={found.get(key)}
+          view={view}
+          span={span}
+          onRemove={() => remove(key)}
+        />
       ))}
       <div className={classes['row']}>
         <Select
@@ -68,7 +75,7 @@ export function ComparedTrends({ point, view, shown }: Compared) {
           size="xs"
           w={260}
         />
-        <SaveTable points={[point, ...compared]} seconds={view.seconds} shown={shown} />
+        <SaveTable points={[point, ...compared]} span={span} />
       </div>
     </>
   );
@@ -78,10 +85,11 @@ interface ComparedParts {
   readonly pointKey: string;
   readonly point: PointEntry | undefined;
   readonly view: TrendView;
+  readonly span: TimeSpan | null;
   readonly onRemove: () => void;
 }
 
-function ComparedTrend({ pointKey, point, view, onRemove }: ComparedParts) {
+function ComparedTrend({ pointKey, point, view, span, onRemove }: ComparedParts) {
   return (
     <div data-testid="compared">
       <div className={classes['head']}>
@@ -90,13 +98,13 @@ function ComparedTrend({ pointKey, point, view, onRemove }: ComparedParts) {
           {words.remove}
         </Button>
       </div>
-      {point !== undefined && <TrendOf point={point} view={view} />}
+      {point !== undefined && <TrendOf point={point} view={view} span={span} />}
     </div>
   );
 }
 
-function TrendOf({ point, view }: { point: PointEntry; view: TrendView }) {
-  const { data, isError, error } = useTrend(point, view.seconds, view.chosen);
+function TrendOf({ point, view, span }: { point: PointEntry; view: TrendView; span: TimeSpan | null }) {
+  const { data, isError, error } = useTrend(point, span);
   return (
     <>
       {isError && <Failure error={error} />}
@@ -118,17 +126,16 @@ function TrendOf({ point, view }: { point: PointEntry; view: TrendView }) {
 
 interface SaveParts {
   readonly points: readonly PointEntry[];
-  readonly seconds: number;
-  readonly shown: TimeSpan | null;
+  readonly span: TimeSpan | null;
 }
 
 /** All trends of the drawn span as one table. */
-function SaveTable({ points, seconds, shown }: SaveParts) {
+function SaveTable({ points, span }: SaveParts) {
   const save = useMutation({
-    mutationFn: async (span: TimeSpan) => {
-      const trends = await Promise.all(points.map((point) => fetchTrend(point, seconds, trendBuckets, span)));
+    mutationFn: async (wanted: TimeSpan) => {
+      const trends = await Promise.all(points.map((point) => fetchTrend(point, wanted, trendBuckets)));
       const table = trendTable(trends.map((trend, at) => ({ name: nameOf(points[at] as PointEntry), trend })));
-      saveText(`trend-${new Date(span.from * 1000).toISOString().replaceAll(':', '-')}.csv`, table, 'text/csv');
+      saveText(`trend-${new Date(wanted.from * 1000).toISOString().replaceAll(':', '-')}.csv`, table, 'text/csv');
     },
   });
   return (
@@ -136,9 +143,9 @@ function SaveTable({ points, seconds, shown }: SaveParts) {
       <Button
         size="compact-sm"
         variant="default"
-        disabled={shown === null}
+        disabled={span === null}
         loading={save.isPending}
-        onClick={() => shown !== null && save.mutate(shown)}
+        onClick={() => span !== null && save.mutate(span)}
       >
         {words.save}
       </Button>

@@ -1,5 +1,5 @@
 /** Queries and mutations of the point pages. */
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { skipToken, useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { automation } from '../../../src/api/automation.ts';
 import { points } from '../../../src/api/points.ts';
@@ -10,6 +10,7 @@ import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 import type { TimedOrder } from './timed-dialog.tsx';
 import { type TimeSpan, wholeBuckets } from './trend-span.ts';
+import type { TrendView } from './trend-view.ts';
 
 export type PointEntry = Static<(typeof points)['list']['answer']>['data']['list'][number];
 export type GrantEntry = Static<(typeof points)['overrides']['answer']>['data']['list'][number];
@@ -121,27 +122,41 @@ export function useTurns(rules: readonly number[], span: TimeSpan | null) {
   });
 }
 
-/** The trend of the last `seconds`, or of a chosen span. */
-export function useTrend(point: PointEntry, seconds: number, chosen: TimeSpan | null) {
-  const { instance, point_type: kind, point: id } = point;
+/** The span up to now. All trends of a page take it from here, so that one moment is at one place in each. */
+export function useTrendSpan({ seconds, chosen }: Pick<TrendView, 'seconds' | 'chosen'>): TimeSpan | null {
+  const upToNow = useQuery({
+    queryKey: ['trend-span', seconds],
+    enabled: chosen === null,
+    queryFn: () => spanUpToNow(seconds),
+    refetchInterval: trendPeriodMs,
+    gcTime: 0,
+  });
+  return chosen ?? upToNow.data ?? null;
+}
+
+export function useTrend({ instance, point_type, point }: PointEntry, span: TimeSpan | null) {
   return useQuery({
-    queryKey: ['trend', instance, kind, id, seconds, chosen],
-    queryFn: () => fetchTrend(point, seconds, trendBuckets, chosen),
+    queryKey: ['trend', instance, point_type, point, span],
+    queryFn: span === null ? skipToken : () => fetchTrend({ instance, point_type, point }, span, trendBuckets),
     placeholderData: (before) => before,
-    ...(chosen === null ? { refetchInterval: trendPeriodMs } : {}),
+    gcTime: trendPeriodMs,
   });
 }
 
+export function spanUpToNow(seconds: number): TimeSpan {
+  const to = Math.ceil(nowMs() / 1000);
+  return { from: to - seconds, to };
+}
+
+/** The last whole buckets of a span, at most `most`. */
 export async function fetchTrend(
   { instance, point_type, point }: PointRef,
-  seconds: number,
-  buckets: number,
-  chosen: TimeSpan | null = null,
+  span: TimeSpan,
+  most: number,
 ): Promise<PointTrend> {
-  const to = Math.ceil(nowMs() / 1000);
-  const span = wholeBuckets(chosen ?? { from: to - seconds, to }, buckets);
+  const { from, to, buckets } = wholeBuckets(span, most);
   const params = { instance: String(instance), point_type, point: String(point) };
-  const query = { from: timeOf(span.from), to: timeOf(span.to), buckets: String(span.buckets) };
+  const query = { from: timeOf(from), to: timeOf(to), buckets: String(buckets) };
   return (await call(points.series, { params, query })).data.data;
 }
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { meanPath } from '../parts/mean-path.ts';
 import { placeIn, shownRange } from '../parts/shown-range.ts';
 import { pointWords } from '../strings/points.ts';
-import { fetchTrend, type PointEntry, type PointTrend } from './point-queries.ts';
+import { fetchTrend, type PointEntry, type PointTrend, spanUpToNow } from './point-queries.ts';
 import classes from './points.module.css';
 
 const daySeconds = 86_400;
@@ -18,7 +18,7 @@ export function Sparkline({ point }: { point: PointEntry }) {
     enabled: point.recorded || kind === 'action',
     staleTime: refreshMs,
     refetchInterval: refreshMs,
-    queryFn: () => fetchTrend(point, daySeconds, buckets),
+    queryFn: () => fetchTrend(point, spanUpToNow(daySeconds), buckets),
   });
   return (
     <div className={classes['sparkline']}>

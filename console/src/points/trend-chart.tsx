@@ -13,6 +13,7 @@ import { gapsAfter, lonely } from '../parts/trend-gaps.ts';
 import { pointWords } from '../strings/points.ts';
 import type { PointTrend } from './point-queries.ts';
 import classes from './points.module.css';
+import { readRow } from './trend-reading.ts';
 import { spanOf, type TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
@@ -23,6 +24,8 @@ const axisWidthPx = 66;
 const lastTimePx = 28;
 /** A selection of fewer pixels is a click. */
 const dragPxMin = 5;
+/** How far from the end of a line its value is still read. */
+const reachPx = 6;
 
 /** A threshold across the chart. */
 export interface ChartLine {
@@ -147,7 +150,13 @@ function optionsFor(drawn: Drawn): uPlot.Options {
     width,
     height,
     padding: [null, lastTimePx, null, null],
-    cursor: { y: false, drag: { x: true, y: false, setScale: false }, sync: oneCursor },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false },
+      sync: oneCursor,
+      dataIdx: ({ data, posToVal }, series, _, at) =>
+        readRow(data[series] ?? [], data[0], at, steps, posToVal(reachPx, 'x') - posToVal(0, 'x')),
+    },
     scales: {
       // The whole span, so that a time without values is visible.
       x: { time: true, range: () => rangeOf(parts().trend) },
@@ -158,7 +167,10 @@ function optionsFor(drawn: Drawn): uPlot.Options {
       { ...axis, size: axisWidthPx, values: (_, ticks) => ticks.map((tick) => shownNumber(tick)) },
     ],
     series: [
-      { label: words.time, value: (_, raw) => (raw === null ? '' : timeText(raw)) },
+      {
+        label: words.time,
+        value: ({ cursor: { left = -1 }, posToVal }) => (left < 0 ? '' : timeText(posToVal(left, 'x'))),
+      },
       { label: words.mean, stroke: line, width: 2, ...shape },
       { label: words.max, stroke: fill, width: 1, ...shape },
       { label: words.min, stroke: fill, width: 1, ...shape },
@@ -172,6 +184,8 @@ function optionsFor(drawn: Drawn): uPlot.Options {
         },
       ],
       ready: [(chart) => chart.over.addEventListener('click', (event) => pickAt(chart, event, parts().onPick))],
+      // The legend has the time at the cursor, also where no value is near.
+      setCursor: [(chart) => chart.setLegend({}, false)],
       setSelect: [
         (chart) => {
           const { left, width: wide } = chart.select;

@@ -12,7 +12,7 @@ import { outcomeOf } from '../rules/rule-words.ts';
 import { pointWords } from '../strings/points.ts';
 import { ComparedTrends } from './compared-trends.tsx';
 import { InstantPanel } from './instant-panel.tsx';
-import { type PointEntry, type PointRules, usePointRules, useTrend, useTurns } from './point-queries.ts';
+import { type PointEntry, type PointRules, usePointRules, useTrend, useTrendSpan, useTurns } from './point-queries.ts';
 import classes from './points.module.css';
 import type { ChartLine, ChartMark } from './trend-chart.tsx';
 import { spanOf, type TimeSpan } from './trend-span.ts';
@@ -26,7 +26,8 @@ export function TrendPanel({ point }: { point: PointEntry }) {
   const view = useTrendView();
   const { range, chosen } = view;
   const [instant, setInstant] = useState<number | null>(null);
-  const trend = useTrend(point, view.seconds, chosen);
+  const span = useTrendSpan(view);
+  const trend = useTrend(point, span);
   const { data } = trend;
   const { rules, lines, isUnknown } = useRulesOf(point);
   const shown = useMemo(() => (data === undefined ? null : spanOf(data)), [data]);
@@ -64,7 +65,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
           )}
         </>
       )}
-      <ComparedTrends point={point} view={view} shown={shown} />
+      <ComparedTrends point={point} view={view} span={span} />
       {instant !== null && rules.size > 0 && (
         <InstantPanel point={point} rules={rules} unix={instant} onClose={() => setInstant(null)} />
       )}
