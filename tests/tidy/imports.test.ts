@@ -71,10 +71,12 @@ describe('import order', () => {
     }
   });
 
-  test('every folder of src has a line in the order, and one in ARCHITECTURE.md', () => {
+  test('every folder of src has a place in the order, a line in ARCHITECTURE.md, and is in the map of the README', () => {
     const folders = new Set(repositoryFiles().flatMap(({ path }) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []));
     const map = readFileSync('ARCHITECTURE.md', 'utf8');
     expect([...folders].filter((folder) => !map.includes(`| \`src/${folder}/\` |`))).toEqual([]);
+    const sourceMap = readFileSync('README.md', 'utf8');
+    expect([...folders].filter((folder) => !sourceMap.includes(`\`src/${folder}/\``))).toEqual([]);
     // The wiring may import everything; only tests import src/testing.
     const unbound = [...folders].filter((folder) => !['bin', 'testing'].includes(folder));
     const order = readFileSync('.dependency-cruiser.mjs', 'utf8');
