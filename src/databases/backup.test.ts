@@ -64,7 +64,22 @@ describe('[platform §4.4] a backup', () => {
     expect(checkBackup(target).files).toEqual(files);
     rmSync(target, { recursive: true });
     writeFileSync(journal, 'rows');
-    expect(() => backUp(removing(target))).toThrow('ENOENT');
+    expect(refusal(() => backUp(removing(target)))).toMatch(/^the backup in .*copy is not complete: ENOENT/);
+  });
+
+  test('errors of the system and of SQLite are told, with the file: a damaged database, a manifest that cannot be read', () => {
+    const other = join(dataDir, 'of-another-program.sqlite');
+    writeFileSync(other, 'not a database');
+    expect(refusal(() => backUp(order()))).toBe(`${other} cannot be copied: file is not a database`);
+    rmSync(other);
+    rmSync(target, { recursive: true });
+    backUp(order());
+    rmSync(join(target, 'backup.json'));
+    mkdirSync(join(target, 'backup.json'));
+    expect(refusal(() => checkBackup(target))).toMatch(/^.*copy cannot be checked: EISDIR/);
+    expect(refusal(() => restore(target, join(base, 'restored'), () => undefined))).toMatch(
+      /cannot be checked: EISDIR/,
+    );
   });
 
   test('has databases, keys, checkpoints and small files; no lock, no log; for its owner alone', () => {

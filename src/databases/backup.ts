@@ -84,7 +84,12 @@ function isLeftOut(name: string): boolean {
   );
 }
 
+/** Throws a BackupError. */
 export function backUp(order: BackupOrder): BackupManifest {
+  return told(`the backup in ${order.target} is not complete`, () => copied(order));
+}
+
+function copied(order: BackupOrder): BackupManifest {
   const { dataDir, target } = order;
   if (!isEmptyPlace(target)) throw new BackupError(`${target} is not empty: a backup needs an empty or new folder`);
   // Before anything is copied: this program could not vouch for what it does not know.
@@ -98,7 +103,7 @@ export function backUp(order: BackupOrder): BackupManifest {
   // Small files first: a checkpoint that is newer than the database beside it would vouch for events that it lacks.
   const small = names.filter((name) => !name.endsWith('.sqlite'));
   const databases = names.filter((name) => name.endsWith('.sqlite'));
-  const copied: string[] = [];
+  const whole: string[] = [];
   for (const name of [...small, ...databases]) {
     order.onFile(name);
     const copy = join(target, name);
@@ -107,11 +112,11 @@ export function backUp(order: BackupOrder): BackupManifest {
     else if (!copyFile(join(dataDir, name), copy)) continue;
     chmodSync(copy, 0o600);
     syncToDisk(copy);
-    copied.push(name);
+    whole.push(name);
   }
   const formats = Object.fromEntries(databaseFormats(target).map(({ name, found }) => [name, found]));
   // Looking at a database leaves nothing behind that would count as a file of the backup.
-  const files = copied.map((name) => ({ name, ...factsOf(join(target, name)) }));
+  const files = whole.map((name) => ({ name, ...factsOf(join(target, name)) }));
   const manifest: BackupManifest = {
     schema: 'svc.backup.v1',
     created_at: new Date(order.wallMs).toISOString(),
@@ -128,6 +133,10 @@ export function backUp(order: BackupOrder): BackupManifest {
 
 /** Every file against the manifest, every database against itself; throws what does not hold. */
 export function checkBackup(source: string): BackupManifest {
+  return told(`${source} cannot be checked`, () => checked(source));
+}
+
+function checked(source: string): BackupManifest {
   const manifest = readManifest(source);
   for (const { name, bytes, sha256 } of manifest.files) {
     const file = join(source, name);
@@ -160,6 +169,10 @@ export function isHalfRestored(dataDir: string): boolean {
  * there and stays as it is: a mounted volume, or a folder whose parent belongs to somebody else, cannot be replaced.
  */
 export function restore(source: string, dataDir: string, onFile: (name: string) => void): BackupManifest {
+  return told(`the restore into ${dataDir} is not complete`, () => putBack(source, dataDir, onFile));
+}
+
+function putBack(source: string, dataDir: string, onFile: (name: string) => void): BackupManifest {
   // Otherwise whoever removes the backup later removes the site with it.
   if (`${resolve(dataDir)}/`.startsWith(`${resolve(source)}/`))
     throw new BackupError('the data dir must lie outside the backup');
@@ -184,6 +197,21 @@ export function restore(source: string, dataDir: string, onFile: (name: string) 
   rmdirSync(draft);
   syncToDisk(dataDir);
   return manifest;
+}
+
+/** A full disk, a missing right or a damaged file is for the operator; any other error is a bug. */
+function told<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof BackupError || !(error instanceof Error) || !isOfSystem(error)) throw error;
+    throw new BackupError(`${what}: ${error.message}`);
+  }
+}
+
+/** Of files or of SQLite, itself or as the cause of an error that names the file. */
+function isOfSystem(error: Error): boolean {
+  return [error, error.cause].some((each) => each instanceof Error && 'code' in each);
 }
 
 /** With its parents, for its owner alone; what is there stays as it is. */
@@ -232,7 +260,7 @@ function copyFile(file: string, copy: string): boolean {
 }
 
 function copyWhole(file: string, copy: string): void {
-  copyDatabase(file, copy);
+  told(`${file} cannot be copied`, () => copyDatabase(file, copy));
   const damage = damageOf(copy);
   if (damage !== null) throw new BackupError(`${file} is damaged: ${damage}`);
 }
