@@ -257,6 +257,11 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
         probes({ freeBytes: alarmLimits.disk_low_bytes }),
       ],
       ['history-not-stored', probes({ historyStored: false }), probes({ historyStored: true })],
+      [
+        'backup-overdue',
+        probes({ backup: { lastMs: null, isOverdue: true } }),
+        probes({ backup: { lastMs: 0, isOverdue: false } }),
+      ],
       ['configuration-invalid', probes({ configurationValid: false }), probes({ configurationValid: true })],
       ['certificate-expiring', { endingCertificates: [certificate] }, { endingCertificates: [] }],
       ['notification-failing', { failingReceivers: [refusing] }, { failingReceivers: [] }],

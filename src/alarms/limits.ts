@@ -50,6 +50,11 @@ export const alarmLimitsSchema = strict({
     [0, 86_400_000],
     'time for which attempts to store recorded values must have failed',
   ),
+  backup_overdue_ms: limit(
+    0,
+    [0, 31_536_000_000],
+    'age of the last backup beyond which the alarm is raised; 0: none is expected',
+  ),
   witness_silent_ms: limit(600_000, [0, 86_400_000], 'time for which a witness must not have cosigned'),
   certificate_notice_ms: limit(
     1_209_600_000,

@@ -69,6 +69,7 @@ export const noProbes: Probes = {
   storageSlow: null,
   freeBytes: null,
   historyStored: null,
+  backup: null,
   configurationValid: null,
 };
 
@@ -96,6 +97,13 @@ export const unseen: SiteNow = {
   probes: noProbes,
 };
 
+interface LastBackup {
+  /** Null if none is known of. */
+  readonly lastMs: number | null;
+  /** Never where `backup_overdue_ms` is 0. */
+  readonly isOverdue: boolean;
+}
+
 /** Null until the first check has ended. */
 export interface Probes {
   readonly auditWritable: boolean | null;
@@ -104,6 +112,7 @@ export interface Probes {
   readonly freeBytes: number | null;
   /** Whether the last attempt to store recorded values succeeded. */
   readonly historyStored: boolean | null;
+  readonly backup: LastBackup | null;
   /** Whether the service would start again with the files of its configuration. */
   readonly configurationValid: boolean | null;
 }

@@ -59,6 +59,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     },
     freeBytes: async () => 7,
     historyStored: async () => true,
+    lastBackupMs: () => null,
     configurationValid: async () => true,
     ...more,
   });
@@ -134,6 +135,7 @@ describe('[alarms §2] the view of a site', () => {
       storageSlow: false,
       freeBytes: 7,
       historyStored: true,
+      backup: { lastMs: null, isOverdue: false },
       configurationValid: true,
     });
     expect(site.commits).toBe(2);
@@ -160,6 +162,19 @@ describe('[alarms §2] the view of a site', () => {
     const seen: (boolean | null)[] = [];
     for (let look = 0; look < 4; look++) seen.push((await after(alarmLimits.probe_interval_ms)).probes.historyStored);
     expect(seen).toEqual([true, false, false, true]);
+  });
+
+  test('`backup_overdue_ms`, at its edge; a backup of the future counts no more than an old one; 0 expects none', async () => {
+    const limits = { ...alarmLimits, backup_overdue_ms: 60_000 };
+    let ageMs = 60_000;
+    const { clock, after } = bench({ limits, lastBackupMs: () => clock.wallMs() - ageMs });
+    const overdue = async () => (await after(alarmLimits.probe_interval_ms)).probes.backup?.isOverdue;
+    const seen: unknown[] = [];
+    for (ageMs of [60_000, 60_001, -60_000, -60_001]) seen.push(await overdue());
+    expect(seen).toEqual([false, true, false, true]);
+    const never = bench({ limits });
+    expect((await never.after(0)).probes.backup).toEqual({ lastMs: null, isOverdue: true });
+    expect((await bench().after(0)).probes.backup).toEqual({ lastMs: null, isOverdue: false });
   });
 
   test('`probe_timeout_ms`: an audit log that does not answer cannot store an event, and the other views continue', async () => {

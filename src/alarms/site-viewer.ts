@@ -8,7 +8,7 @@ import { endingSoon } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
 import { EngineWatch } from './engine-watch.ts';
 import type { AlarmLimits } from './limits.ts';
-import { type FailingReceiver, noProbes, type SiteNow } from './site-now.ts';
+import { type FailingReceiver, noProbes, type Probes, type SiteNow } from './site-now.ts';
 
 export interface SiteViewerParts {
   readonly clock: Clock;
@@ -34,6 +34,8 @@ export interface SiteViewerParts {
   readonly freeBytes: () => Promise<number>;
   /** Whether the last attempt to store recorded values succeeded; throws while none are recorded. */
   readonly historyStored: () => Promise<boolean>;
+  /** When the last backup was made, in wall time; null if none is known of. */
+  readonly lastBackupMs: () => number | null;
   readonly configurationValid: () => Promise<boolean>;
 }
 
@@ -147,6 +149,15 @@ export class SiteViewer {
     });
   }
 
+  #backup(): Probes['backup'] {
+    const { clock, limits, lastBackupMs } = this.#parts;
+    const { backup_overdue_ms: overdueMs } = limits;
+    if (overdueMs === 0) return { lastMs: null, isOverdue: false };
+    const lastMs = lastBackupMs();
+    // One from the future was made while the clock was wrong, and says nothing about the days since.
+    return { lastMs, isOverdue: lastMs === null || Math.abs(clock.wallMs() - lastMs) > overdueMs };
+  }
+
   async #probe(): Promise<void> {
     const { clock, limits, auditWritable, commit, freeBytes, historyStored, configurationValid } = this.#parts;
     const inTime = async <T>(work: () => Promise<T>): Promise<T | null> =>
@@ -161,6 +172,7 @@ export class SiteViewer {
       storageSlow: this.#slow >= slowCommits,
       freeBytes: await inTime(freeBytes),
       historyStored: (await inTime(historyStored)) === true,
+      backup: this.#backup(),
       configurationValid: await inTime(configurationValid),
     };
   }

@@ -104,6 +104,11 @@ export function timeLabel(wallMs: number): string {
   return new Date(Math.min(Math.max(Math.round(wallMs), 0), lastLabelMs)).toISOString();
 }
 
+/** For names of files and folders, in their order: `20260815T120000Z`. */
+export function timeInName(wallMs: number): string {
+  return timeLabel(wallMs).replaceAll(/[-:]|\.\d+/g, '');
+}
+
 /** A time in a query; throws a Fault that says how to write it. */
 export function queryTime(name: string, text: string): number {
   const ms = parseTimestamp(text);

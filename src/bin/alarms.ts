@@ -12,12 +12,13 @@ import type { RuleStore } from '../automation/store/rule-store.ts';
 import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
+import { lastBackupMs } from '../databases/kept-backups.ts';
 import type { KnownCertificate } from '../devices/mqtt/certificates.ts';
 import type { TableSample } from '../points/sample.ts';
 import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionTime } from '../storage/retention-clock.ts';
-import type { ServiceConfig, ServiceLimits } from './config.ts';
+import { refuseServerBackups, type ServiceConfig, type ServiceLimits } from './config.ts';
 import { ConfigurationWatch } from './configuration-watch.ts';
 import { receiversOf } from './receivers.ts';
 
@@ -40,7 +41,7 @@ export interface AlarmSetup {
 
 export type ServiceAlarms = ReturnType<typeof serviceAlarms>;
 
-/** Throws an Error with every error in the `notify` settings. */
+/** Throws an Error if backups are expected that nothing makes, or with every error in the `notify` settings. */
 export function serviceAlarms(setup: AlarmSetup) {
   const { config, limits, site, database, role, rules, sample, auditBroken, auditWritable } = setup;
   const log = setup.log.with({ area: 'alarms' });
@@ -69,6 +70,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     },
     historyStored: setup.historyStored,
     failedForecasts: setup.failedForecasts,
+    lastBackupMs: () => lastBackupMs(config.dataDir),
     configurationValid: () => configuration.isValid(),
   });
   const keeper = new AlarmKeeper({
@@ -78,6 +80,7 @@ export function serviceAlarms(setup: AlarmSetup) {
     view: () => viewer.view(),
     shared: config.databaseUrl !== null,
   });
+  refuseServerBackups(limits, config.databaseUrl);
   const { heartbeat, ...receivers } = receiversOf(config, limits, site());
   const notifier = new Notifier({
     ...common,

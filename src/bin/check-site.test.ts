@@ -45,6 +45,17 @@ notify: { mqtt: { channel: broker, topic: alarms } }
   ]);
 });
 
+test('an alarm about backups that nothing makes: `setpoint backup` does not save a site in PostgreSQL', async () => {
+  const expected = { 'service.yaml': 'alarms: { backup_overdue_ms: 1 }' };
+  expect(await faultsOf(expected)).toEqual([]);
+  const onServer = async () => (await checkSite(folder, { SVC_DATABASE_URL: 'postgres://127.0.0.1/site' })).faults;
+  expect(await onServer()).toEqual([
+    expect.stringMatching(/^service\.yaml: alarms\.backup_overdue_ms watches .* PostgreSQL/),
+  ]);
+  writeFileSync(join(folder, 'service.yaml'), 'alarms: { backup_overdue_ms: 0 }');
+  expect(await onServer()).toEqual([]);
+});
+
 test('[points §1.2] a certificate that ends soon, or has ended, is a warning', async () => {
   const fixture = join(import.meta.dirname, '..', 'devices', 'driver', 'fixture');
   for (const name of ['ended-cert.pem', 'ended-key.pem', 'broker-cert.pem'])

@@ -12,7 +12,7 @@ import { endingSoon, fileCertificates } from '../devices/mqtt/certificates.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import type { Site } from '../site/site.ts';
 import { holidayWarnings, siteWarnings } from '../site/site-warnings.ts';
-import { readLimits, readSiteFile } from './config.ts';
+import { readLimits, readSiteFile, refuseServerBackups } from './config.ts';
 import type { Environment } from './environment.ts';
 import { isForOperator } from './start-error.ts';
 
@@ -43,6 +43,7 @@ export async function checkSite(configDir: string, env: Environment): Promise<Si
     if (limits !== undefined) {
       await step(() => notifyTargets(limits.notify, site, env));
       await step(() => heartbeatTarget(limits.notify, env));
+      await step(() => refuseServerBackups(limits, env['SVC_DATABASE_URL'] || null));
     }
     const materials = await step(
       () => readMaterials(site, { configDir, dataDir: configDir, secret: (name) => env[name] }),

@@ -178,6 +178,14 @@ export function readLimits(configDir: string): ServiceLimits {
   };
 }
 
+/** `setpoint backup` saves sites in files only: on a server the alarm would never end. */
+export function refuseServerBackups({ alarms }: Pick<ServiceLimits, 'alarms'>, databaseUrl: string | null): void {
+  if (databaseUrl !== null && alarms.backup_overdue_ms > 0)
+    throw new StartError(
+      `${serviceFile}: alarms.backup_overdue_ms watches setpoint backup, which does not save a site in PostgreSQL (SVC_DATABASE_URL): remove it`,
+    );
+}
+
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   const text = readOptional(configDir, siteFile);
   if (text === null)

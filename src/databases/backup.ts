@@ -131,6 +131,11 @@ function copied(order: BackupOrder): BackupManifest {
   return manifest;
 }
 
+/** Whether a backup in this folder was completed. */
+export function isBackup(folder: string): boolean {
+  return existsSync(join(folder, manifestName));
+}
+
 /** Every file against the manifest, every database against itself; throws what does not hold. */
 export function checkBackup(source: string): BackupManifest {
   return told(`${source} cannot be checked`, () => checked(source));

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { replaceDurably } from '../base/own-file.ts';
-import { timeLabel } from '../base/timestamp.ts';
+import { timeInName, timeLabel } from '../base/timestamp.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { schemas } from './schemas.ts';
 
@@ -69,7 +69,7 @@ export function copyBeforeMigration(dataDir: string, wallMs: number): string[] {
   const older = databaseFormats(dataDir).filter(isOlder);
   if (older.length === 0) return [];
   mkdirSync(join(dataDir, migrationCopies), { recursive: true, mode: 0o700 });
-  const at = new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const at = timeInName(wallMs);
   return older.map(({ name, file, found }) => {
     const copy = join(migrationCopies, `${name}-format-${found}-${at}.sqlite`);
     copyDatabase(file, join(dataDir, copy));

@@ -28,6 +28,7 @@ export const builtInAlarms = [
   'storage-slow',
   'disk-low',
   'history-not-stored',
+  'backup-overdue',
   'configuration-invalid',
   'certificate-expiring',
   'notification-failing',

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { sleep, systemClock } from '../../src/base/clock.ts';
 import { ownPort } from '../../src/testing/own-port.ts';
 import { afterThisTest, folders, start } from './per-test.ts';
 import { editorFlow, root, runCommand, serviceEnvironment, type TestService, waitFor } from './running-service.ts';
@@ -213,5 +214,39 @@ describe('[platform §4.4] backup and restore', () => {
     ]);
     expect(existsSync(empty.data)).toBe(false);
     expect(runCommand('setpoint', ['restore', '--check', place], env).status).toBe(1);
+  }, 60_000);
+
+  test('those of one folder are named by their time, the newest stay; the alarm `backup-overdue` ends with the first', async () => {
+    const of = folders();
+    const limits = 'alarms: { interval_ms: 100, probe_interval_ms: 1000, backup_overdue_ms: 3600000 }';
+    writeFileSync(join(of.config, 'service.yaml'), limits);
+    const service = await start(of);
+    const overdue = (state: string) =>
+      waitFor(async () => {
+        const { list } = (await service.read('/alarms')).body['data'] as unknown as {
+          list: { id: string; state: string; message: string }[];
+        };
+        return list.find((alarm) => alarm.id === 'backup-overdue' && alarm.state === state);
+      });
+    expect((await overdue('active-unacknowledged')).message).toContain('names no backup');
+    const place = join(of.config, 'backups');
+    mkdirSync(join(place, '20200101T000000Z'), { recursive: true });
+    const backUp = (keep: string) => runCommand('setpoint', ['backup', place, '--keep', keep], serviceEnvironment(of));
+    expect(backUp('0')).toMatchObject({ status: 2, stderr: expect.stringContaining('Give 1 or more;') });
+    const saved: string[] = [];
+    for (const removed of [0, 0, 1]) {
+      const { stdout } = backUp('2');
+      expect(stdout).toMatch(new RegExp(`; audit verification passed; ${removed} older backups? removed\\n$`));
+      saved.push(/backups\/(\d{8}T\d{6}Z): /.exec(stdout)?.[1] ?? stdout);
+      // Two of one second would have the same name.
+      await sleep(systemClock, 1000);
+    }
+    expect(readdirSync(place).toSorted()).toEqual(saved.slice(1));
+    await overdue('cleared-unacknowledged');
+    // One that fails leaves nothing and removes nothing.
+    writeFileSync(join(of.data, 'of-another-program.sqlite'), 'not a database');
+    expect(backUp('1')).toMatchObject({ status: 1, stderr: expect.stringContaining('of-another-program.sqlite') });
+    expect(readdirSync(place).toSorted()).toEqual(saved.slice(1));
+    await service.stop();
   }, 60_000);
 });

@@ -13,6 +13,8 @@ const entryPoints = (text: string): string[] =>
 const units = readdirSync(join(root, 'ops/systemd')).filter((name) => name.endsWith('.service'));
 /** It starts containers, which are confined themselves. */
 const composeUnit = 'setpoint-compose.service';
+const backupUnit = 'setpoint-backup.service';
+const confined = ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'PrivateTmp=yes', 'CapabilityBoundingSet='];
 
 /** The guide that a unit names exists. */
 function expectDocumented(unit: string): void {
@@ -101,19 +103,36 @@ describe('packaging', () => {
     expect(services['postgres']?.healthcheck?.test).toEqual(['CMD', 'pg_isready', '-h', '127.0.0.1', '-U', 'setpoint']);
   });
 
-  test.each(units.filter((name) => name !== composeUnit))('%s is confined', (name) => {
+  test.each(units.filter((name) => name !== composeUnit && name !== backupUnit))('%s is confined', (name) => {
     const unit = read(`ops/systemd/${name}`);
     for (const line of [
-      'NoNewPrivileges=yes',
-      'ProtectSystem=strict',
-      'PrivateTmp=yes',
-      'CapabilityBoundingSet=',
+      ...confined,
       'Restart=always',
       // Without it systemd gives up on a unit that ended five times within ten seconds.
       'StartLimitIntervalSec=0',
     ])
       expect(unit.split('\n')).toContain(line);
     expectDocumented(unit);
+  });
+
+  test('a backup each night reads what the service reads, is confined as it is, and has no network', () => {
+    const [unit, service] = [read(`ops/systemd/${backupUnit}`), read('ops/systemd/setpoint.service')];
+    for (const line of [
+      ...confined,
+      'Type=oneshot',
+      'PrivateNetwork=yes',
+      'ReadWritePaths=/var/lib/setpoint /var/backups/setpoint',
+    ])
+      expect(unit.split('\n')).toContain(line);
+    const shared = /^(User|Group|WorkingDirectory|EnvironmentFile|Environment=SVC).*$/gm;
+    expect(unit.match(shared)).toEqual(service.match(shared));
+    expect(unit).toMatch(/^ExecStart=\S+ dist\/bin\/setpoint\.js backup \/var\/backups\/setpoint --keep \d+$/m);
+    expectDocumented(unit);
+    // Missed while the machine was off, it is made up for.
+    const timer = read('ops/systemd/setpoint-backup.timer').split('\n');
+    for (const line of ['OnCalendar=*-*-* 03:15:00', 'Persistent=true', 'WantedBy=timers.target'])
+      expect(timer).toContain(line);
+    expectDocumented(timer.join('\n'));
   });
 
   test('at boot the containers are brought up in order, and again until they are', () => {

@@ -1,6 +1,7 @@
 /** The sources of alarms, in the order in which they are checked: the first that occurs is the first-out. */
 import type { Site } from '../../site/site.ts';
 import { auditAlarms } from './audit.ts';
+import { backupAlarms } from './backups.ts';
 import { certificateAlarms } from './certificates.ts';
 import { channelAlarms } from './channels.ts';
 import { commandAlarms } from './commands.ts';
@@ -27,6 +28,7 @@ export function alarmSources(site: Pick<Site, 'alarms' | 'channels' | 'instances
     commandAlarms(find),
     sitePointAlarms(alarms, points),
     storageAlarms,
+    backupAlarms,
     configurationAlarms,
     certificateAlarms,
     notificationAlarms,

@@ -3,12 +3,14 @@
  * verified: an invalid copy is reported while the original still exists.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { newId } from '../../base/id.ts';
 import { type BackupManifest, backUp, checkBackup, restore } from '../../databases/backup.ts';
 import { databaseFormats, isOlder } from '../../databases/data-files.ts';
+import { placeOfBackup, rememberBackup, removeOlderBackups } from '../../databases/kept-backups.ts';
+import { wholeNumber } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import { quantity, showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
@@ -18,13 +20,24 @@ interface Options {
   readonly json?: true;
 }
 
+interface BackupOptions extends Options {
+  readonly keep?: number;
+}
+
+function kept(text: string): number {
+  const number = wholeNumber(text);
+  if (number < 1) throw new InvalidArgumentError('Give 1 or more.');
+  return number;
+}
+
 export function addBackupCommands(setpoint: Command, parts: DataDirParts): void {
   setpoint
     .command('backup')
     .description('copy the data dir, also while the service runs, and verify the copy')
-    .argument('<folder>', 'an empty folder, or one that is not there yet')
+    .argument('<folder>', 'an empty folder, or one that is not there yet; with --keep, a folder of backups')
+    .option('--keep <number>', 'name the backup by its time, and remove all but the newest of this number', kept)
     .option('--json', 'print the manifest as JSON')
-    .action((folder: string, options: Options) => backupCommand(parts, resolve(folder), options));
+    .action((folder: string, options: BackupOptions) => backupCommand(parts, resolve(folder), options));
   setpoint
     .command('restore')
     .description('put a backup where the data dir is to be; the service must not run')
@@ -36,27 +49,52 @@ export function addBackupCommands(setpoint: Command, parts: DataDirParts): void 
     );
 }
 
-async function backupCommand(parts: DataDirParts, target: string, options: Options): Promise<void> {
-  const { terminal, clock, version } = parts;
+async function backupCommand(parts: DataDirParts, folder: string, options: BackupOptions): Promise<void> {
   const { dataDir } = parts.settings();
   if (typeof parts.siteDatabase() !== 'string')
     throw new CommandError(
       'the site is in PostgreSQL (SVC_DATABASE_URL): back it up with pg_dump, and the data dir as files',
     );
   if (!existsSync(dataDir)) throw new CommandError(`no data dir ${dataDir}: set SVC_DATA_DIR`);
-  if (`${target}/`.startsWith(`${dataDir}/`)) throw new CommandError('a backup must lie outside the data dir');
-  const progress = showProgress(terminal);
-  const manifest = backUp({
-    dataDir,
-    target,
-    version,
-    wallMs: clock.wallMs(),
-    onFile: (name) => progress.at(`copying ${name}`),
+  if (`${folder}/`.startsWith(`${dataDir}/`)) throw new CommandError('a backup must lie outside the data dir');
+  const { keep } = options;
+  if (keep === undefined) {
+    const made = await madeBackup(parts, dataDir, folder);
+    return report(parts, made.manifest, options, `saved ${folder}`, made.trail);
+  }
+  const place = placeOfBackup(folder, parts.clock.wallMs());
+  if (existsSync(place)) throw new CommandError(`${place} is already there: try again in a second`);
+  const made = await madeBackup(parts, dataDir, place).catch((error: unknown) => {
+    // Otherwise each night with a full disk would leave another part of a backup on it.
+    rmSync(place, { recursive: true, force: true });
+    throw error;
   });
+  const removed = removeOlderBackups(folder, keep);
+  report(
+    parts,
+    made.manifest,
+    options,
+    `saved ${place}`,
+    `${made.trail}; ${quantity(removed, 'older backup')} removed`,
+  );
+}
+
+async function madeBackup(parts: DataDirParts, dataDir: string, target: string) {
+  const { terminal, clock, version } = parts;
+  const progress = showProgress(terminal);
+  const wallMs = clock.wallMs();
+  const onFile = (name: string): void => progress.at(`copying ${name}`);
+  const manifest = backUp({ dataDir, target, version, wallMs, onFile });
   checkBackup(target);
   const trail = await verifyCopy(parts, target);
   progress.end();
-  report(parts, manifest, options, `saved ${target}`, trail);
+  try {
+    rememberBackup(dataDir, wallMs);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    terminal.error(`the backup is complete, but the alarm backup-overdue does not know of it: ${why}\n`);
+  }
+  return { manifest, trail };
 }
 
 async function restoreCommand(
