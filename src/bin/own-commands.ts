@@ -1,4 +1,5 @@
 /** The commands that need no running service, with their environment. */
+import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { addOwnCommands, type OwnCommandParts } from '../cli/data-dir/index.ts';
 import type { OwnCommands } from '../cli/program.ts';
@@ -6,7 +7,7 @@ import { BackupError } from '../databases/backup.ts';
 import { misplacedSite } from '../databases/data-files.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { checkSite } from './check-site.ts';
-import { readConfig, readLimits, readSiteFile, type ServiceConfig } from './config.ts';
+import { codeOf, readConfig, readLimits, readSiteFile, type ServiceConfig } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';
 import { testReceivers } from './receivers.ts';
@@ -26,6 +27,7 @@ export function ownCommands(parts: Pick<OwnCommandParts, 'terminal' | 'clock' | 
         site: (configDir) => readSiteFile(configDir),
         siteDatabase: () => {
           const config = readConfig(process.env);
+          refuseUnreadable(config.dataDir);
           const place = namedDatabase(config);
           const misplaced = misplacedSite(config.dataDir, place);
           if (misplaced !== null) throw new StartError(misplaced);
@@ -39,6 +41,19 @@ export function ownCommands(parts: Pick<OwnCommandParts, 'terminal' | 'clock' | 
       }),
     isExpected: (error) => isForOperator(error) || error instanceof BackupError,
   };
+}
+
+/** Otherwise each file in it would seem not to be there, or be named by its own error. */
+function refuseUnreadable(dataDir: string): void {
+  try {
+    readdirSync(dataDir);
+  } catch (error) {
+    // A command that needs it says so.
+    if (codeOf(error) === 'ENOENT') return;
+    throw new StartError(
+      `the data dir ${dataDir} cannot be read (${codeOf(error)}): run this as the account of the service (with sudo on an installed site), or set SVC_DATA_DIR`,
+    );
+  }
 }
 
 function namedDatabase(config: ServiceConfig): DatabasePlace {

@@ -96,7 +96,8 @@ function jsonOf(given: string, opening: '{' | '['): object {
 
 const standardInput = 0;
 
-function readText(path: string, ifAbsent: string): string {
+/** The text of a file; `-` is standard input. */
+export function readText(path: string, ifAbsent?: string): string {
   try {
     return readFileSync(path === '-' ? standardInput : path, 'utf8');
   } catch (error) {

@@ -24,7 +24,7 @@ export function failureOf(
       exitCode: unreachable ? exitCodes.unreachable : exitCodes.failed,
     };
   }
-  if (error instanceof CommandError || isExpected(error)) {
+  if (error instanceof CommandError || isOfSystem(error) || isExpected(error)) {
     const message = error instanceof Error ? error.message : String(error);
     const exitCode = error instanceof CommandError ? error.exitCode : exitCodes.failed;
     return {
@@ -33,6 +33,11 @@ export function failureOf(
     };
   }
   return null;
+}
+
+/** A missing right, a full disk, a folder in place of a file: the message of the operating system says what, and where. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
 }
 
 /** Every line begins with the name of the program. */

@@ -1,8 +1,8 @@
 /** The command line as a process against a running service [platform §7]: answers, tables, JSON, exit codes, failures. */
 import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   editorFlow,
   programFile,
@@ -151,12 +151,61 @@ describe('[platform §7] an error is one clear line and the right exit code', ()
       2,
       /^setpoint: 'x' is invalid for argument 'id'\. Give the number of a rule; add --help for usage$/,
     ],
+    [
+      'a data dir that cannot be read',
+      ['history', 'export', '--point', '1:1'],
+      { SVC_DATA_DIR: '/dev/null' },
+      1,
+      /^setpoint: the data dir \/dev\/null cannot be read \(ENOTDIR\): run this as the account of the service/,
+    ],
+    [
+      'a site folder that cannot be written',
+      ['site', 'new', '--id', 'plant', '--timezone', 'UTC', '--confirmed'],
+      { SVC_CONFIG_DIR: '/dev/null/site' },
+      1,
+      /^setpoint: ENOTDIR: not a directory, mkdir '\/dev\/null\/site'$/,
+    ],
+    [
+      'an export that is a folder',
+      ['audit', 'verify', '--file', '/'],
+      {},
+      1,
+      /^setpoint: \/: cannot be read \(EISDIR\)$/,
+    ],
+    [
+      'an anchor that is none',
+      ['audit', 'verify', '--anchor', '/'],
+      {},
+      1,
+      /^setpoint: \/: cannot be read \(EISDIR\)$/,
+    ],
+    ['a proof that is a folder', ['audit', 'verify-proof', '/', '--key', 'x'], {}, 1, /^setpoint: \/: cannot be read/],
+    [
+      'a database server that does not answer',
+      ['audit', 'verify'],
+      { SVC_DATABASE_URL: 'postgres://127.0.0.1:1/site', SVC_DATA_DIR: '/none' },
+      1,
+      /^setpoint: the site database cannot be opened: connect ECONNREFUSED 127\.0\.0\.1:1$/,
+    ],
   ])('%s', (_name, args, more, status, line) => {
     const result = runCommand('setpoint', args, { ...env, ...more });
     expect([result.status, result.stdout]).toEqual([status, '']);
     expect(result.stderr.trimEnd()).toMatch(line);
     expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
   });
+
+  test.each(['verify', 'export'])(
+    'a damaged key of the audit log, of which `audit %s` reads the public half',
+    (command) => {
+      const damaged = testFolders(virtualSite);
+      onTestFinished(() => damaged.remove());
+      mkdirSync(damaged.data, { recursive: true });
+      writeFileSync(join(damaged.data, 'audit-key.pem'), 'no key');
+      const result = runCommand('setpoint', ['audit', command], serviceEnvironment(damaged));
+      const line = 'setpoint: audit-key.pem in the data dir is damaged: restore it from a backup\n';
+      expect([result.status, result.stdout, result.stderr]).toEqual([1, '', line]);
+    },
+  );
 
   test('a disk that is full: the output that cannot be written', () => {
     const program = programFile('setpoint');

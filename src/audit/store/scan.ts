@@ -5,7 +5,13 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabasePlace, DatabaseSchema } from '../../storage/database.ts';
-import { connectPostgres, type PostgresConnection, type PostgresPlace, unhurried } from '../../storage/postgres.ts';
+import {
+  connectPostgres,
+  openedOnServer,
+  type PostgresConnection,
+  type PostgresPlace,
+  unhurried,
+} from '../../storage/postgres.ts';
 import type { StoredTree } from '../tree/tree-store.ts';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './chain.ts';
 import { incompleteIndex } from './index-check.ts';
@@ -63,7 +69,7 @@ const rowsPerRead = 2000;
 
 /** Throws for a database with a format other than `schema`. */
 export async function scanAudit(place: DatabasePlace, schema: DatabaseSchema): Promise<AuditScan> {
-  return typeof place === 'string' ? scanFile(place, schema) : scanServer(place, schema);
+  return typeof place === 'string' ? scanFile(place, schema) : openedOnServer('site', () => scanServer(place, schema));
 }
 
 function checkFormat(version: number, known: number): void {

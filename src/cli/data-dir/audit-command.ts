@@ -2,7 +2,7 @@
  * `setpoint audit verify` and `setpoint audit export` [audit §6]. Both only read: beside a running service, on
  * the data dir of a stopped one, or on a copy. Exit code 1 if verification fails.
  */
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
@@ -19,9 +19,10 @@ import { readIfThere } from '../../base/own-file.ts';
 import { siteSchema } from '../../databases/schemas.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
 import { keyTypes, type Verifier } from '../../transparency/signed-note.ts';
+import { readText, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { quantity, showProgress, type Terminal } from '../terminal.ts';
-import { type DataDirParts, forPersonLater } from './data-dir.ts';
+import { type DataDirParts, forPerson, forPersonLater } from './data-dir.ts';
 import { believedKey, verifierOf } from './verifier-option.ts';
 
 interface VerifyOptions {
@@ -121,10 +122,9 @@ function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['ev
 
 async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<DataDirReport> {
   const verifier = verifyExport({ ...(await evidenceOf(options)), witnesses: await witnessesOf(options) });
-  if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
   const progress = showProgress(parts.terminal);
   let lines = 0;
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of exportedLines(file)) {
     await verifier.line(line);
     if (++lines % progressEvents === 0) progress.at(`${lines} lines checked`);
   }
@@ -132,10 +132,19 @@ async function verifyFile(parts: DataDirParts, file: string, options: VerifyOpti
   return { ...verifier.finish(), edited: [] };
 }
 
+async function* exportedLines(file: string): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
 async function exportData({ settings, siteDatabase, clock, terminal }: DataDirParts): Promise<void> {
   const { dataDir } = settings();
+  const place = siteDatabase();
   const facts = factsOf(dataDir);
-  const scan = await openScan(dataDir, siteDatabase());
+  const scan = await openScan(dataDir, place);
   const progress = showProgress(terminal);
   try {
     const exportedAt = new Date(clock.wallMs()).toISOString();
@@ -159,8 +168,11 @@ async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditSca
 /** The checkpoints in the data dir. Read before the events: a running service continues to sign. */
 function factsOf(dataDir: string): { readonly key: string | null; readonly checkpoints: string | null } {
   const files = auditFiles(dataDir);
-  const pem = readIfThere(files.key);
-  return { key: pem === null ? null : keyName(auditKeyOf(pem).publicKey), checkpoints: readIfThere(files.checkpoints) };
+  return forPerson(() => {
+    const pem = readIfThere(files.key);
+    const key = pem === null ? null : keyName(auditKeyOf(pem).publicKey);
+    return { key, checkpoints: readIfThere(files.checkpoints) };
+  });
 }
 
 function witnessesOf({ witness = [] }: VerifyOptions): Promise<Verifier[]> {
@@ -170,8 +182,7 @@ function witnessesOf({ witness = [] }: VerifyOptions): Promise<Verifier[]> {
 async function evidenceOf({ anchor, key = [] }: VerifyOptions): Promise<Pick<EvidenceSources, 'keys' | 'anchor'>> {
   const keys = await Promise.all(key.map(believedKey));
   if (anchor === undefined) return { keys, anchor: null };
-  if (!existsSync(anchor)) throw new CommandError(`${anchor}: file not found`);
-  return { keys, anchor: readFileSync(anchor, 'utf8') };
+  return { keys, anchor: readText(anchor) };
 }
 
 function textOf(report: DataDirReport, options: VerifyOptions): string {

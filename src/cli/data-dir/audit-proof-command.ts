@@ -1,5 +1,4 @@
 /** `setpoint audit key`, `verify-proof` and `acknowledge-break` [audit §9]: without a running service. */
-import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { acknowledgeBreak } from '../../audit/acknowledge-break.ts';
 import { type AuditLogName, nameOf } from '../../audit/store/chain.ts';
@@ -8,10 +7,17 @@ import { readIfThere } from '../../base/own-file.ts';
 import { checkProof } from '../../transparency/proof-file.ts';
 import { formatVerifier, keyTypes } from '../../transparency/signed-note.ts';
 import { nodeCryptography, noteSigner } from '../../transparency/signing.ts';
-import { confirmedOption, type JsonResult, jsonResultOption, printJson, recordedReason } from '../command-line.ts';
+import {
+  confirmedOption,
+  type JsonResult,
+  jsonResultOption,
+  printJson,
+  readText,
+  recordedReason,
+} from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { verifyDataDir } from './audit-command.ts';
-import { type DataDirParts, withDatabase } from './data-dir.ts';
+import { type DataDirParts, forPerson, withDatabase } from './data-dir.ts';
 import { verifierOf } from './verifier-option.ts';
 
 interface ProofOptions {
@@ -56,10 +62,10 @@ const noCheckpoint =
   'no log has a checkpoint yet: the service signs the first one for the first proof that is asked for, when it stops, or `checkpoint_interval_ms` (10 minutes) after its first event';
 
 async function printKeys(parts: DataDirParts, options: { readonly json?: true }): Promise<void> {
-  const pem = readIfThere(auditFiles(parts.settings().dataDir).key);
-  if (pem === null) throw new CommandError('audit-key.pem not found: start the service once, or set SVC_DATA_DIR');
-  const key = auditKeyOf(pem);
   await withDatabase(parts, async ({ database }) => {
+    const pem = forPerson(() => readIfThere(auditFiles(parts.settings().dataDir).key));
+    if (pem === null) throw new CommandError('audit-key.pem not found: start the service once, or set SVC_DATA_DIR');
+    const key = forPerson(() => auditKeyOf(pem));
     const trees = await database.query
       .selectFrom('audit_tree')
       .select('origin')
@@ -75,7 +81,7 @@ async function printKeys(parts: DataDirParts, options: { readonly json?: true })
 }
 
 async function verifyProof({ terminal }: DataDirParts, file: string, options: ProofOptions): Promise<void> {
-  if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
+  const proof = readText(file);
   if (options.hash !== undefined && !/^[0-9a-f]{64}$/.test(options.hash))
     throw new CommandError('--hash must be 64 lowercase hexadecimal digits', exitCodes.notConfirmed);
   const log = await verifierOf(options.key, keyTypes.log, '--key');
@@ -83,7 +89,7 @@ async function verifyProof({ terminal }: DataDirParts, file: string, options: Pr
     (options.witness ?? []).map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')),
   );
   const question = { log, witnesses, hash: options.hash ?? null };
-  const answer = await checkProof(readFileSync(file, 'utf8'), question, nodeCryptography);
+  const answer = await checkProof(proof, question, nodeCryptography);
   if (!answer.holds) throw new CommandError(`the proof is not valid: ${answer.reason}`);
   const { head, index, hash, text, cosignatures } = answer;
   const event: unknown = JSON.parse(text);
