@@ -31,7 +31,7 @@ instances:
   - id: 1
     name: plant
     points:
-      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, invalid: [65535], address: { table: holding, register: 0, type: uint16 } }
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, record: true, invalid: [65535], address: { table: holding, register: 0, type: uint16 } }
       - { id: 1, name: setpoint, kind: action, unit: kW, min: 0, max: 100, step: 1, channel: plc, address: { table: holding, register: 10, type: uint16 } }
 alarms:
   - { id: soc-high, name: Battery full, point: { instance: 1, point: 1 }, above: 90, deadband: 5, priority: high, message: Stop charging. }
