@@ -12,20 +12,20 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const dayMs = 86_400_000;
 const firstMs = Date.UTC(2026, 10, 28, 3, 15);
 /** Of the day after `days` days. */
+const placeOf = (days: number): string => placeOfBackup(folder, firstMs + days * dayMs);
 const make = (days: number, isComplete = true): void => {
-  const place = placeOfBackup(folder, firstMs + days * dayMs);
-  mkdirSync(place);
-  writeFileSync(join(place, isComplete ? 'backup.json' : 'site.sqlite'), '{}');
+  mkdirSync(placeOf(days));
+  writeFileSync(join(placeOf(days), isComplete ? 'backup.json' : 'site.sqlite'), '{}');
 };
 const left = (): string[] => readdirSync(folder).toSorted();
 
 describe('[platform §4.4] backups that are kept', () => {
-  test('the newest stay, in the order of their times and across months; the number is counted in complete ones', () => {
+  test('the last one and the newest before it stay, in the order of their times and across months', () => {
     for (const days of [4, 0, 3, 1, 2]) make(days);
-    expect(removeOlderBackups(folder, 5)).toBe(0);
-    expect(removeOlderBackups(folder, 2)).toBe(3);
+    expect(removeOlderBackups(placeOf(4), 5)).toBe(0);
+    expect(removeOlderBackups(placeOf(4), 2)).toBe(3);
     expect(left()).toEqual(['20261201T031500Z', '20261202T031500Z']);
-    expect(removeOlderBackups(folder, 1)).toBe(1);
+    expect(removeOlderBackups(placeOf(4), 1)).toBe(1);
     expect(left()).toEqual(['20261202T031500Z']);
   });
 
@@ -35,7 +35,7 @@ describe('[platform §4.4] backups that are kept', () => {
     make(2);
     for (const name of ['before-upgrade', '20261128T031500Z.old']) mkdirSync(join(folder, name));
     writeFileSync(join(folder, 'notes.txt'), '');
-    expect(removeOlderBackups(folder, 2)).toBe(0);
+    expect(removeOlderBackups(placeOf(2), 2)).toBe(0);
     expect(left()).toEqual([
       '20261128T031500Z',
       '20261128T031500Z.old',
@@ -43,6 +43,16 @@ describe('[platform §4.4] backups that are kept', () => {
       'before-upgrade',
       'notes.txt',
     ]);
+  });
+
+  test('later ones stay and do not count: with a clock that was ahead, the one just made is never removed', () => {
+    make(0);
+    make(1);
+    make(9000);
+    make(9001, false);
+    expect(removeOlderBackups(placeOf(1), 1)).toBe(1);
+    expect(left()).toHaveLength(3);
+    expect(left()).toContain('20261129T031500Z');
   });
 
   test('the last one is remembered; without a note, or with a damaged one, none is known of', () => {

@@ -1,6 +1,6 @@
 /** Backups at regular intervals: a folder of the newest ones, each named by its time, and when the last one was made. */
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { readIfThere, replaceDurably } from '../base/own-file.ts';
 import { parseTimestamp, timeInName, timeLabel } from '../base/timestamp.ts';
 import { isBackup } from './backup.ts';
@@ -13,13 +13,15 @@ export function placeOfBackup(folder: string, wallMs: number): string {
 }
 
 /**
- * Removes all but the newest `keep` backups of the folder, and what a backup that was interrupted has left. Other names stay as they are.
+ * Keeps the backup that was made last and the newest before it, `keep` in all: removes older ones, and what interrupted ones have left.
+ * Other names stay, and so do later ones: they were made while the clock was wrong, or are being made.
  *
  * @returns how many backups were removed
  */
-export function removeOlderBackups(folder: string, keep: number): number {
+export function removeOlderBackups(made: string, keep: number): number {
+  const folder = dirname(made);
   const named = readdirSync(folder)
-    .filter((name) => backupName.test(name))
+    .filter((name) => backupName.test(name) && name <= basename(made))
     .map((name) => join(folder, name));
   const complete = named.filter(isBackup).toSorted();
   const older = complete.slice(0, -keep);

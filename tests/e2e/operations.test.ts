@@ -228,7 +228,7 @@ describe('[platform §4.4] backup and restore', () => {
         };
         return list.find((alarm) => alarm.id === 'backup-overdue' && alarm.state === state);
       });
-    expect((await overdue('active-unacknowledged')).message).toContain('names no backup');
+    expect((await overdue('active-unacknowledged')).message).toContain('No backup of the data directory is known.');
     const place = join(of.config, 'backups');
     mkdirSync(join(place, '20200101T000000Z'), { recursive: true });
     const backUp = (keep: string) => runCommand('setpoint', ['backup', place, '--keep', keep], serviceEnvironment(of));

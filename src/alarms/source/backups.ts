@@ -1,4 +1,4 @@
-/** A backup that was not made when it was due. Without the alarm, a job that no longer runs shows when its backup is needed. */
+/** A backup that was not made when it was due. Without the alarm, a job that has stopped is noticed when its backup is needed. */
 import { timeLabel } from '../../base/timestamp.ts';
 import { type AlarmSource, builtIn } from './source.ts';
 
@@ -10,7 +10,7 @@ export const backupAlarms: AlarmSource = {
         id: 'backup-overdue',
         name: 'A backup is overdue',
         priority: 'medium',
-        message: `${lastBackup(backup?.lastMs ?? null)} Look for the reason where setpoint backup is run.`,
+        message: `${lastBackup(backup?.lastMs ?? null)} Check what runs setpoint backup.`,
       }),
       raw: backup === null ? null : backup.isOverdue,
       delayMs: 0,
@@ -20,6 +20,6 @@ export const backupAlarms: AlarmSource = {
 
 function lastBackup(lastMs: number | null): string {
   return lastMs === null
-    ? 'The data directory names no backup that was made of it.'
+    ? 'No backup of the data directory is known.'
     : `The last one was made at ${timeLabel(lastMs)}.`;
 }

@@ -35,7 +35,7 @@ export function addBackupCommands(setpoint: Command, parts: DataDirParts): void 
     .command('backup')
     .description('copy the data dir, also while the service runs, and verify the copy')
     .argument('<folder>', 'an empty folder, or one that is not there yet; with --keep, a folder of backups')
-    .option('--keep <number>', 'name the backup by its time, and remove all but the newest of this number', kept)
+    .option('--keep <number>', 'name the backup by its time, and keep this number of the newest', kept)
     .option('--json', 'print the manifest as JSON')
     .action((folder: string, options: BackupOptions) => backupCommand(parts, resolve(folder), options));
   setpoint
@@ -69,7 +69,7 @@ async function backupCommand(parts: DataDirParts, folder: string, options: Backu
     rmSync(place, { recursive: true, force: true });
     throw error;
   });
-  const removed = removeOlderBackups(folder, keep);
+  const removed = removeOlderBackups(place, keep);
   report(
     parts,
     made.manifest,
