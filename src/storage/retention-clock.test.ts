@@ -1,5 +1,5 @@
 /** [platform §1.4] a wrong wall clock does not delete stored data. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -111,6 +111,14 @@ describe('the retention clock', () => {
     const { clock } = run(startMs);
     clock.advance(hourMs + 1);
     expect(readFileSync(file, 'utf8')).toBe('2026-01-10T01:00:00.000Z\n');
+  });
+
+  test('what is not a file does not keep a service from starting', () => {
+    mkdirSync(file);
+    const { retention } = run(startMs);
+    expect(retention.nowMs()).toBe(startMs);
+    expect(lines[0]).toContain('cannot be read');
+    retention.close();
   });
 
   test('an unreadable file is reported, and the wall clock taken; a folder that is gone is reported', () => {

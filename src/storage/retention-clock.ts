@@ -73,11 +73,16 @@ export class RetentionClock implements RetentionTime {
 
   /** Null without a file: in a new installation, or one of an earlier version. */
   #stored(): number | null {
-    const text = readIfThere(this.#file);
-    const storedMs = text === null ? null : parseTimestamp(text.trim());
-    if (text !== null && storedMs === null)
-      this.#log.error('the retention time cannot be read; using the wall clock', { file: this.#file });
-    return storedMs;
+    try {
+      const text = readIfThere(this.#file);
+      const storedMs = text === null ? null : parseTimestamp(text.trim());
+      if (text !== null && storedMs === null) throw new Error('not a time');
+      return storedMs;
+    } catch (error) {
+      const why = { file: this.#file, error: String(error) };
+      this.#log.error('the retention time cannot be read; using the wall clock', why);
+      return null;
+    }
   }
 
   #wait(): void {
