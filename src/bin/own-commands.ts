@@ -48,7 +48,7 @@ function refuseUnreadable(dataDir: string): void {
   try {
     readdirSync(dataDir);
   } catch (error) {
-    // A command that needs it says so.
+    // There is none yet: commands that need one report it.
     if (codeOf(error) === 'ENOENT') return;
     throw new StartError(
       `the data dir ${dataDir} cannot be read (${codeOf(error)}): run this as the account of the service (with sudo on an installed site), or set SVC_DATA_DIR`,

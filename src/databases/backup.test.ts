@@ -67,7 +67,7 @@ describe('[platform §4.4] a backup', () => {
     expect(refusal(() => backUp(removing(target)))).toMatch(/^the backup in .*copy is not complete: ENOENT/);
   });
 
-  test('errors of the system and of SQLite are told, with the file: a damaged database, a manifest that cannot be read', () => {
+  test('a damaged database and an unreadable manifest are reported with their file', () => {
     const other = join(dataDir, 'of-another-program.sqlite');
     writeFileSync(other, 'not a database');
     expect(refusal(() => backUp(order()))).toBe(`${other} cannot be copied: file is not a database`);
