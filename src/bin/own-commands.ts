@@ -48,7 +48,7 @@ function refuseUnreadable(dataDir: string): void {
   try {
     readdirSync(dataDir);
   } catch (error) {
-    // There is none yet: commands that need one report it.
+    // Without a data dir, each command gives its own error.
     if (codeOf(error) === 'ENOENT') return;
     throw new StartError(
       `the data dir ${dataDir} cannot be read (${codeOf(error)}): run this as the account of the service (with sudo on an installed site), or set SVC_DATA_DIR`,
