@@ -18,7 +18,7 @@ import type { TableSample } from '../points/sample.ts';
 import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionTime } from '../storage/retention-clock.ts';
-import { refuseServerBackups, type ServiceConfig, type ServiceLimits } from './config.ts';
+import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { ConfigurationWatch } from './configuration-watch.ts';
 import { receiversOf } from './receivers.ts';
 
@@ -41,7 +41,7 @@ export interface AlarmSetup {
 
 export type ServiceAlarms = ReturnType<typeof serviceAlarms>;
 
-/** Throws an Error if backups are expected that nothing makes, or with every error in the `notify` settings. */
+/** Throws an Error with every error in the `notify` settings. */
 export function serviceAlarms(setup: AlarmSetup) {
   const { config, limits, site, database, role, rules, sample, auditBroken, auditWritable } = setup;
   const log = setup.log.with({ area: 'alarms' });
@@ -80,7 +80,6 @@ export function serviceAlarms(setup: AlarmSetup) {
     view: () => viewer.view(),
     shared: config.databaseUrl !== null,
   });
-  refuseServerBackups(limits, config.databaseUrl);
   const { heartbeat, ...receivers } = receiversOf(config, limits, site());
   const notifier = new Notifier({
     ...common,

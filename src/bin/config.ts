@@ -178,6 +178,16 @@ export function readLimits(configDir: string): ServiceLimits {
   };
 }
 
+/** The limits of a start, which refuses what contradicts the environment. */
+export function startLimits({
+  configDir,
+  databaseUrl,
+}: Pick<ServiceConfig, 'configDir' | 'databaseUrl'>): ServiceLimits {
+  const limits = readLimits(configDir);
+  refuseServerBackups(limits, databaseUrl);
+  return limits;
+}
+
 /** `setpoint backup` saves sites in files only: on a server the alarm would never end. */
 export function refuseServerBackups({ alarms }: Pick<ServiceLimits, 'alarms'>, databaseUrl: string | null): void {
   if (databaseUrl !== null && alarms.backup_overdue_ms > 0)

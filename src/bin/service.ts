@@ -47,7 +47,7 @@ import { holidayWarnings, siteWarnings } from '../site/site-warnings.ts';
 import type { Database } from '../storage/database.ts';
 import type { RetentionClock, RetentionTime } from '../storage/retention-clock.ts';
 import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
-import { readLimits, readSiteFile, type ServiceConfig, type ServiceLimits } from './config.ts';
+import { readSiteFile, type ServiceConfig, type ServiceLimits, startLimits } from './config.ts';
 import { claimDataFolder, openRetention, rememberDatabase } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { siteHandlers } from './handlers.ts';
@@ -113,7 +113,7 @@ export async function startService(config: ServiceConfig): Promise<RunningServic
 }
 
 async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promise<RunningService> {
-  const limits = readLimits(config.configDir);
+  const limits = startLimits(config);
   const started = readSiteFile(config.configDir, config.replaySpeed);
   const site = siteInForce(started);
   orStartError(() => claimDataFolder(config, log, opened));

@@ -214,9 +214,9 @@ function told<T>(what: string, work: () => T): T {
   }
 }
 
-/** Of files or of SQLite, itself or as the cause of an error that names the file. */
+/** Of the operating system or of SQLite, itself or as the cause of an error that names the file. */
 function isOfSystem(error: Error): boolean {
-  return [error, error.cause].some((each) => each instanceof Error && 'code' in each);
+  return [error, error.cause].some((each) => each instanceof Error && ('syscall' in each || 'errcode' in each));
 }
 
 /** With its parents, for its owner alone; what is there stays as it is. */
