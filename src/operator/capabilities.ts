@@ -73,9 +73,10 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
 async function list(parts: OperatorParts, { query }: CallContext): Promise<Answer> {
   const page = Number(query['page'] ?? 1);
   const pageSize = Number(query['page_size'] ?? defaultPageSize);
-  const sample = await parts.sample();
+  const [sample, said] = await Promise.all([parts.sample(), parts.devices.texts()]);
+  const texts = new Map(said.map(({ index, text }) => [index, text]));
   const { instance, kind, quality, search } = query;
-  const found = selected(parts.site(), sample, {
+  const found = selected(parts.site(), sample, texts, {
     ...(instance === undefined ? {} : { instance: Number(instance) }),
     ...(kind === undefined ? {} : { kind }),
     ...(quality === undefined ? {} : { quality }),
@@ -85,12 +86,11 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   const actions = shown.flatMap(({ point }) => (point.kind === 'action' ? [point] : []));
   const authority = await authorityOf(parts, actions);
   // After the results of commands: a failed one never appears without its error.
-  const [errors, texts] = await Promise.all([parts.devices.errors(), parts.devices.texts()]);
+  const errors = await parts.devices.errors();
   const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
   const knowledge: PointKnowledge = {
     authority,
     errors: new Map(errors.map((error) => [error.index, error])),
-    texts: new Map(texts.map(({ index, text }) => [index, text])),
     nameOf: await namesOf(parts, owners),
   };
   return success({

@@ -15,11 +15,14 @@ export interface PointFilter {
   readonly search?: string;
 }
 
+/** What a point shows now: its value, and its text if it is a text point that was read. */
+interface PointNow extends PointValue {
+  readonly text: string | null;
+}
+
 /** Facts beside the values: errors of devices, and the owner of each action point. */
 export interface PointKnowledge {
   readonly errors: ReadonlyMap<number, PointError>;
-  /** The values of text points. */
-  readonly texts: ReadonlyMap<number, string>;
   /** Null while no engine answers. */
   readonly authority: ReadonlyMap<number, PointAuthority> | null;
   readonly nameOf: (owner: Named) => string;
@@ -27,12 +30,13 @@ export interface PointKnowledge {
 
 export type Named = Pick<Owner, 'kind' | 'id' | 'name'>;
 
-/** Points that fit the filter, in the order of the site file. */
+/** Points that fit the filter, in the order of the site file. `texts` by point index. */
 export function selected(
   site: Pick<Site, 'points' | 'instances'>,
   sample: TableSample | null,
+  texts: ReadonlyMap<number, string>,
   filter: PointFilter,
-): { readonly point: SitePoint; readonly now: PointValue }[] {
+): { readonly point: SitePoint; readonly now: PointNow }[] {
   const names = instanceNames(site);
   const search = filter.search?.toLowerCase();
   return site.points.flatMap((point) => {
@@ -40,9 +44,14 @@ export function selected(
     if (filter.kind !== undefined && point.kind !== filter.kind) return [];
     const text = `${names.get(point.instance) ?? ''} ${point.name} ${point.instance}:${point.kind}:${point.id}`;
     if (search !== undefined && !text.toLowerCase().includes(search)) return [];
-    const now = valueOf(point, sample);
+    const now = nowOf(valueOf(point, sample), texts.get(point.index) ?? null);
     return filter.quality === undefined || filter.quality === now.quality ? [{ point, now }] : [];
   });
+}
+
+/** As a number text is bad; what the device said is as good as it gets. */
+function nowOf(now: PointValue, text: string | null): PointNow {
+  return { ...now, text, quality: text !== null && now.quality === 'bad' ? 'good' : now.quality };
 }
 
 function instanceNames(site: Pick<Site, 'instances'>): ReadonlyMap<number, string> {
@@ -51,9 +60,9 @@ function instanceNames(site: Pick<Site, 'instances'>): ReadonlyMap<number, strin
 
 export function pointEntry(
   site: Pick<Site, 'channels' | 'instances'>,
-  { point, now }: { readonly point: SitePoint; readonly now: PointValue },
+  { point, now }: { readonly point: SitePoint; readonly now: PointNow },
   sample: TableSample | null,
-  { errors, texts, authority, nameOf }: PointKnowledge,
+  { errors, authority, nameOf }: PointKnowledge,
 ) {
   const error = errors.get(point.index);
   const held = point.kind === 'action' ? authority?.get(point.index) : undefined;
@@ -65,9 +74,8 @@ export function pointEntry(
     name: point.name,
     unit: point.unit,
     value: now.value,
-    text: texts.get(point.index) ?? null,
-    // As a number text is bad; what the device said is as good as it gets.
-    quality: texts.has(point.index) && now.quality === 'bad' ? ('good' as const) : now.quality,
+    text: now.text,
+    quality: now.quality,
     observed_at: now.observed_at,
     channel: site.channels[point.channel]?.id ?? '',
     channel_state: sample?.online[point.channel] === true ? 'online' : 'offline',
