@@ -9,7 +9,11 @@ async function run(source: string): Promise<{ posted: unknown[]; error: string |
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');
      import(${module}).then(({ isolateWork }) => {
-       const isolated = isolateWork((name, error) => parentPort.postMessage([name, error.message]));
+       let reported = 0;
+       const isolated = isolateWork((name, error) => {
+         reported++;
+         parentPort.postMessage([name, error.message]);
+       });
        ${source}
      });`,
     { eval: true },
@@ -28,7 +32,11 @@ test('an error in a timer, a promise or a callback of named work is reported wit
     isolated('a', () => void setTimeout(() => { throw new Error('timer'); }, 1));
     isolated('b', () => void Promise.resolve().then(() => { throw new Error('promise'); }));
     isolated('a', () => require('node:fs').stat('.', () => { throw new Error('callback'); }));
-    setTimeout(() => parentPort.postMessage('alive'), 50);
+    const waiting = setInterval(() => {
+      if (reported < 3) return;
+      clearInterval(waiting);
+      parentPort.postMessage('alive');
+    }, 5);
   `);
   expect(error).toBeNull();
   expect(posted.at(-1)).toBe('alive');
