@@ -49,6 +49,7 @@ describe('[alarms §4.1] the list of alarms', () => {
       (await ask(list, query)).map((each) => Reflect.get(Object(each), 'id') as string);
     expect(await ids()).toEqual(['worst', 'new', 'old', 'own']);
     expect(await ids({ state: 'normal' })).toEqual(['worst', 'own']);
+    expect(await ids({ priority: 'critical' })).toEqual(['worst']);
     expect(await ids({ priority: 'low', state: 'active-unacknowledged' })).toEqual(['new', 'old']);
   });
 

@@ -32,6 +32,20 @@ function restarted(before: Arbiter, point: PointFacts, nowMs: number, downMs: nu
   return after;
 }
 
+test('[rules §6.2] a hold binds lower priorities, but never the rule that holds, even once its own priority was lowered', () => {
+  const arbiter = createArbiter();
+  begin(arbiter, 1000);
+  arbiter.claim(held, 7, 100, written);
+  expect(asked(arbiter, held, 7, 10, 2000)).toEqual({ allowed: true });
+  expect(asked(arbiter, held, 8, 99, 2000)).toEqual({ allowed: false, reason: 'outranked', by: 7 });
+  expect(arbiter.heldUntil(held)).toEqual({ ruleId: 7, untilMs: 11_000 });
+  expect(asked(arbiter, held, 8, 99, 10_999)).toMatchObject({ allowed: false });
+  expect(arbiter.heldUntil(held)).not.toBeNull();
+  expect(asked(arbiter, held, 8, 99, 11_000)).toEqual({ allowed: true });
+  expect(arbiter.heldUntil(held)).toBeNull();
+  expect(arbiter.heldUntil(plain)).toBeNull();
+});
+
 describe('[rules §6.2] arbitration state survives a restart', () => {
   test('a priority hold continues for the rest of its time, against lower priorities only', () => {
     const before = createArbiter();

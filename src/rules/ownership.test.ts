@@ -35,6 +35,37 @@ describe('[points §7.3] the account', () => {
     expect(ownership.takingTurns(at(199_000 + 60_000))).toEqual([]);
   });
 
+  test('rules that owned the point over a minute ago are not among those that take turns; nothing is while no rule owns it', () => {
+    const ownership = new Ownership();
+    ownership.took(0, rule(6), 0, at(0));
+    for (let turn = 0; turn < turnsPerMinute; turn++) ownership.took(0, rule(7 + (turn % 2)), turn, at(1000 + turn));
+    const idsAt = (ms: number) => ownership.takingTurns(at(ms)).map(({ ruleIds }) => ruleIds.toSorted());
+    expect(idsAt(60_999)).toEqual([[6, 7, 8]]);
+    for (let turn = 0; turn < turnsPerMinute; turn++) ownership.took(0, rule(7 + (turn % 2)), turn, at(61_100 + turn));
+    expect(idsAt(61_200)).toEqual([[7, 8]]);
+    const override: Owner = { kind: 'override', id: 'o1', name: 'by hand', untilMs: null };
+    ownership.took(0, override, 5, at(61_300));
+    expect(idsAt(61_300)).toEqual([]);
+    ownership.left(0, 'another', at(61_400));
+    expect(ownership.ownerOf(0)).toEqual(override);
+    ownership.left(0, 'o1', at(61_500));
+    expect(ownership.ownerOf(0).kind).toBe('none');
+    expect(ownership.valueOf(0)).toBe(5);
+  });
+
+  test('a refused writer is handed over once for each of its reasons', () => {
+    const ownership = new Ownership();
+    const refuse = (reason: string, ms: number): boolean => {
+      ownership.takeChanged();
+      ownership.refused(0, { ...rule(2), reason, atMs: ms });
+      return ownership.hasChanged();
+    };
+    expect(refuse('outranked', 0)).toBe(false);
+    ownership.took(0, rule(1), 1, at(10));
+    expect([refuse('outranked', 20), refuse('outranked', 30), refuse('limited', 40)]).toEqual([true, false, true]);
+    expect(ownership.contendersOf(0)).toEqual([{ ...rule(2), reason: 'limited', atMs: 40 }]);
+  });
+
   test(`a segment names at most ${contendersMaximum} contenders`, () => {
     const ownership = new Ownership();
     ownership.took(0, rule(99), 1, at(0));

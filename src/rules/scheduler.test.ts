@@ -218,6 +218,44 @@ test('[rules §3.2] a point that is lost between a start and its first tick has 
   }
 });
 
+test('[rules §3.2] a value that is too old at a run leaves a gap: the same value, once it is fresh, asks for another run', () => {
+  const scheduler = createScheduler(unlimited);
+  scheduler.change([scheduled(1, onChange([1], 0, null))], []);
+  const snapshot = testSnapshot([5], 1000);
+  const ran = (): number => {
+    const due = scheduler.due(snapshot, 'tick');
+    const atMs = snapshot.monotonicMs;
+    // By hand where it is not due.
+    scheduler.finished(1, { scheduled: due.length > 0, acted: false, snapshot, dueAtMs: atMs, endedMs: atMs });
+    return due.length;
+  };
+  expect(ran()).toBe(1);
+  snapshot.monotonicMs = 6001;
+  expect(ran()).toBe(0);
+  snapshot.observedMs.fill(6001);
+  expect([ran(), ran()]).toEqual([1, 0]);
+});
+
+test('[rules §3.2] a rule that watches a point as another one does, and is new or back, is judged at the next tick', () => {
+  const scheduler = createScheduler(unlimited);
+  const [first, second] = [1, 2].map((id) => scheduled(id, onChange([1], 0, null))) as [ScheduledRule, ScheduledRule];
+  const snapshot = testSnapshot([5], 1000);
+  const ticked = (): number[] => {
+    const due = scheduler.due(snapshot, 'tick', 1000);
+    for (const { ruleId } of due)
+      scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs: 1000, endedMs: 1000 });
+    return due.map(({ ruleId }) => ruleId);
+  };
+  scheduler.change([first], []);
+  expect([ticked(), ticked()]).toEqual([[1], []]);
+  scheduler.change([second], []);
+  expect([ticked(), ticked()]).toEqual([[2], []]);
+  scheduler.change([], [2]);
+  expect(scheduler.exportState(2, 1000, 1000)).toBeNull();
+  scheduler.change([second], []);
+  expect([ticked(), ticked()]).toEqual([[2], []]);
+});
+
 describe('[rules §3.3] intervals', () => {
   const everySecond = scheduled(1, { type: 'interval', interval_ms: 1000 });
   const run = (scheduler: ReturnType<typeof createScheduler>, nowMs: number): boolean => {
@@ -273,9 +311,23 @@ describe('[rules §3.3] intervals', () => {
     before.finished(1, { scheduled: true, acted: true, snapshot: testSnapshot([], 0), dueAtMs: 0, endedMs: 0 });
     const stored = JSON.parse(JSON.stringify(before.exportState(1, 1000, 1_001_000)));
     const scheduler = createScheduler(unlimited);
-    scheduler.change([{ ...scheduled(1, { type: 'interval', interval_ms: 500 }), cooldown_ms: 60_000 }], []);
+    scheduler.change([{ ...scheduled(1, { type: 'interval', interval_ms: hourMs }), cooldown_ms: 60_000 }], []);
     scheduler.restoreState(1, stored, false, 100, 1_001_000);
+    // An hour counted from the stored run would still have to pass.
     expect([run(scheduler, 200), run(scheduler, 59_099), run(scheduler, 59_100)]).toEqual([false, false, true]);
+  });
+
+  test('an edit of the trigger keeps the cooldown and nothing else; an edit beside it keeps the interval too', () => {
+    const [cooling, hourly] = [60_000, { type: 'interval', interval_ms: hourMs } as const];
+    const edited = (more: Partial<ScheduledRule>, trigger: Trigger): boolean[] => {
+      const scheduler = createScheduler(unlimited);
+      scheduler.change([{ ...everySecond, cooldown_ms: cooling }], []);
+      scheduler.finished(1, { scheduled: true, acted: true, snapshot: testSnapshot([], 0), dueAtMs: 0, endedMs: 0 });
+      scheduler.change([scheduled(1, trigger, more)], []);
+      return [run(scheduler, 999), run(scheduler, 1000), run(scheduler, 59_999), run(scheduler, 60_000)];
+    };
+    expect(edited({ cooldown_ms: cooling }, hourly)).toEqual([false, false, false, true]);
+    expect(edited({ cooldown_ms: 0, priority: 5 }, everySecond.trigger)).toEqual([false, true, true, false]);
   });
 
   test('editing, disabling or breaking one rule does not affect the others', () => {
@@ -325,6 +377,7 @@ describe('[rules §3.3] intervals', () => {
 
 describe('[rules §3.2] event runs', () => {
   const watching = scheduled(1, onChange([1], 0, null));
+  const everyTick = scheduled(3, { type: 'interval', interval_ms: 100 });
   const paced = (): ReturnType<typeof createScheduler> => {
     const scheduler = createScheduler({ event_min_interval_ms: 20 });
     scheduler.change([watching], []);
@@ -368,6 +421,51 @@ describe('[rules §3.2] event runs', () => {
       expect(judged(scheduler, 1, 1020, mode)).toBe(true);
       expect(judged(scheduler, 1, 1100, mode)).toBe(false);
     }
+  });
+
+  test('a change, and a gap, that was over before anybody looked fires too', () => {
+    for (const passing of [2, Number.NaN]) {
+      for (const mode of ['event', 'tick'] as const) {
+        const scheduler = paced();
+        event(scheduler, 1, 1000);
+        scheduler.observe(0, passing, Number.isFinite(passing), 1030);
+        scheduler.observe(0, 1, true, 1031);
+        expect(judged(scheduler, 1, 1040, mode)).toBe(true);
+        expect(judged(scheduler, 1, 1100, mode)).toBe(false);
+      }
+    }
+  });
+
+  test('a change that is held back outlives an edit of anything but the trigger, and falls with the rule', () => {
+    const after = (rules: readonly ScheduledRule[], removed: readonly number[]): boolean => {
+      const scheduler = paced();
+      event(scheduler, 1, 1000);
+      event(scheduler, 2, 1005);
+      event(scheduler, 1, 1010);
+      scheduler.change(rules, removed);
+      return judged(scheduler, 1, 1020, 'event');
+    };
+    expect(after([{ ...watching, priority: 7 }], [])).toBe(true);
+    expect(after([scheduled(2, onChange([2], 0, null))], [])).toBe(true);
+    expect(after([], [1])).toBe(false);
+  });
+
+  test('the run says which point has changed', () => {
+    const scheduler = createScheduler(unlimited);
+    scheduler.change([scheduled(1, onChange([3, 1], 0, null)), scheduled(2, onChange([3], 0, null))], []);
+    const triggers = (values: readonly number[]) => {
+      const snapshot = testSnapshot(values, 1000);
+      const due = scheduler.due(snapshot, 'tick', 1000);
+      for (const { ruleId } of due)
+        scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs: 1000, endedMs: 1000 });
+      return due.map(({ trigger }) => trigger);
+    };
+    const by = (point: number) => ({ type: 'on_change', point: { instance: 1, point_type: 'measurement', point } });
+    expect(triggers([1, 2, 3])).toEqual([by(3), by(3)]);
+    expect(triggers([9, 2, 3])).toEqual([by(1)]);
+    expect(triggers([9, 2, 4])).toEqual([by(3), by(3)]);
+    scheduler.change([everyTick], [1, 2]);
+    expect(triggers([])).toEqual([{ type: 'interval' }]);
   });
 
   test('a tick holds a change back as an event does, and an interval never', () => {
