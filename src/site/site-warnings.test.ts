@@ -125,7 +125,71 @@ test('[alarms §2.1] an alarm of a point without a range, with one bound, of an 
   ]);
 });
 
+test.each([
+  ['within its range', 'max: 100, min: 0', []],
+  [
+    'whose bounds cross',
+    'min: 50, max: 10',
+    ['limits[0]: min 50 is above max 10: every write becomes 10; correct the limit'],
+  ],
+  [
+    'above its range',
+    'max: 101',
+    ['limits[0]: max 101 lies outside the range 0..100 of 1:action:1 (tank valve): it never limits; correct the limit'],
+  ],
+  [
+    'below its range',
+    'max: -1',
+    [
+      'limits[0]: max -1 lies outside the range 0..100 of 1:action:1 (tank valve): every write becomes 0; correct the limit',
+    ],
+  ],
+  [
+    'with a min above its range',
+    'min: 101',
+    [
+      'limits[0]: min 101 lies outside the range 0..100 of 1:action:1 (tank valve): every write becomes 100; correct the limit',
+    ],
+  ],
+  [
+    'with a min below its range',
+    'min: -1',
+    ['limits[0]: min -1 lies outside the range 0..100 of 1:action:1 (tank valve): it never limits; correct the limit'],
+  ],
+  [
+    'that follows a reading of its unit',
+    'max_from: { instance: 1, point: 1 }, failsafe: { value: 100, after_ms: 0 }',
+    [],
+  ],
+  [
+    'that follows a reading of another unit, with a failsafe outside its range',
+    'max_from: { instance: 1, point: 2 }, failsafe: { value: 101, after_ms: 0 }',
+    [
+      'limits[0]: failsafe 101 lies outside the range 0..100 of 1:action:1 (tank valve): 100 applies instead; correct the limit',
+      'limits[0]: 1:measurement:2 (tank flow) in m3/h bounds 1:action:1 (tank valve) in %, number by number: give both the same unit',
+    ],
+  ],
+  [
+    'that follows text, with a failsafe below its range',
+    'min_from: { instance: 1, point: 4 }, failsafe: { value: -1, after_ms: 0 }',
+    [
+      'limits[0]: failsafe -1 lies outside the range 0..100 of 1:action:1 (tank valve): 0 applies instead; correct the limit',
+      'limits[0]: only the failsafe applies: 1:measurement:4 (tank mode) holds text; choose a point that holds a number',
+    ],
+  ],
+])('[points §7.2] a limit %s', (_, limit, warnings) => {
+  expect(siteWarnings(tank(`limits: [{ target: { instance: 1, point: 1 }, ${limit} }]`))).toEqual(warnings);
+});
+
+test('[points §7.2] a limit of a point without a range is as it reads', () => {
+  expect(siteWarnings(tank('limits: [{ target: { instance: 1, point: 2 }, min: -1e9, max: 1e9 }]'))).toEqual([]);
+});
+
 function withAlarm(point: string, threshold: string) {
+  return tank(`alarms: [{ id: a, name: A, point: { instance: 1, point: ${point} }, ${threshold}, priority: low }]`);
+}
+
+function tank(section: string) {
   return readSite(
     `schema: svc.site.v1
 site: { id: a, name: A, timezone: UTC }
@@ -139,8 +203,8 @@ instances:
       - { id: 3, name: inflow, kind: measurement, unit: m3/h, max: 5, channel: mq, address: { topic: a/inflow } }
       - { id: 4, name: mode, kind: measurement, unit: "1", channel: mq, address: { topic: a/mode, payload: text } }
       - { id: 1, name: valve, kind: action, unit: "%", min: 0, max: 100, channel: mq, address: { topic: a/valve/set } }
-alarms:
-  - { id: a, name: A, point: { instance: 1, point: ${point} }, ${threshold}, priority: low }
+      - { id: 2, name: pump, kind: action, unit: "%", channel: mq, address: { topic: a/pump/set } }
+${section}
 `,
     'site.yaml',
   );

@@ -2,8 +2,9 @@
 import { protocolOf } from './protocol/index.ts';
 import type { Site, SitePoint } from './site.ts';
 import type { SiteAlarm } from './site-alarms.ts';
+import type { StandingLimit } from './standing-limits.ts';
 
-type WarnedSite = Pick<Site, 'points' | 'channels' | 'instances' | 'alarms'>;
+type WarnedSite = Pick<Site, 'points' | 'channels' | 'instances' | 'alarms' | 'limits'>;
 type Label = (point: SitePoint) => string;
 type Meaning = Pick<SitePoint, 'unit' | 'signConvention' | 'scale' | 'offset'>;
 
@@ -14,6 +15,7 @@ export function siteWarnings(site: WarnedSite): readonly string[] {
     ...sharedPlaces(site, label),
     ...sharedNames(site, label),
     ...site.alarms.flatMap((alarm) => alarmWarnings(alarm, site, label)),
+    ...site.limits.flatMap((limit) => limitWarnings(limit, site, label)),
   ];
 }
 
@@ -112,6 +114,40 @@ function alarmWarnings({ id, index, threshold }: SiteAlarm, { points }: WarnedSi
   if (!canRaise) return [`alarm ${id} is never raised: ${range}; change the threshold or the range`];
   const canClear = { above: min <= low, below: max >= high, equals: min < low || max > high }[kind];
   return canClear ? [] : [`alarm ${id} never clears with a deadband of ${deadband}: ${range}; reduce the deadband`];
+}
+
+/** A limit that binds otherwise than it reads: its numbers count in the unit of the target, within the range of the target [points §7.2]. */
+function limitWarnings(limit: StandingLimit, { points }: WarnedSite, label: Label): string[] {
+  const { id, targetIndex, min, max, failsafe } = limit;
+  const target = points[targetIndex];
+  if (target === undefined) return [];
+  const { min: least = Number.NEGATIVE_INFINITY, max: most = Number.POSITIVE_INFINITY } = target;
+  const range = `the range ${rangeText(least, most)} of ${label(target)}`;
+  const outside = (name: string, value: number | undefined, below: string, above: string): string[] => {
+    if (value === undefined || (value >= least && value <= most)) return [];
+    return [`${id}: ${name} ${value} lies outside ${range}: ${value < least ? below : above}; correct the limit`];
+  };
+  const [lowest, highest] = [`every write becomes ${least}`, `every write becomes ${most}`];
+  const crossing = min?.value !== undefined && max?.value !== undefined && min.value > max.value;
+  return [
+    ...(crossing
+      ? [`${id}: min ${min.value} is above max ${max.value}: every write becomes ${max.value}; correct the limit`]
+      : []),
+    ...outside('min', min?.value, 'it never limits', highest),
+    ...outside('max', max?.value, lowest, 'it never limits'),
+    ...outside('failsafe', failsafe?.value, `${least} applies instead`, `${most} applies instead`),
+    ...[min, max].flatMap((bound) => measuredWarnings(id, bound?.from && points[bound.from.index], target, label)),
+  ];
+}
+
+function measuredWarnings(id: string, measured: SitePoint | undefined, target: SitePoint, label: Label): string[] {
+  if (measured === undefined) return [];
+  if (measured.isText)
+    return [`${id}: only the failsafe applies: ${label(measured)} holds text; choose a point that holds a number`];
+  if (measured.unit === target.unit) return [];
+  return [
+    `${id}: ${label(measured)} in ${measured.unit} bounds ${label(target)} in ${target.unit}, number by number: give both the same unit`,
+  ];
 }
 
 function rangeText(min: number, max: number): string {
