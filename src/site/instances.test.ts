@@ -52,8 +52,19 @@ points:
   - { id: 1, name: total, kind: measurement, unit: kW }
 self_test: [{ given: {}, then: {} }]
 `;
+const scaled = `
+schema: svc.device-template.v1
+name: scaled
+title: A point with a scale
+source: invented
+parameters: { scale: { type: number } }
+channel: { driver: virtual }
+points:
+  - { id: 1, name: power, kind: measurement, unit: kW, scale: "\${scale}" }
+self_test: [{ given: {}, then: {} }]
+`;
 const templates = new Map(
-  [meter, shelly, sums].map((text) => {
+  [meter, shelly, sums, scaled].map((text) => {
     const template = readDeviceTemplate(text, 'template.yaml');
     return [template.name, template] as const;
   }),
@@ -149,7 +160,22 @@ describe('[points §1.1] devices of a template on a shared channel', () => {
     ],
     ['template: meter, channel: inverter', 'channel template meter is for a modbus-tcp channel; inverter is sunspec'],
     ['template: meter, channel: cellar', 'channel unknown channel cellar'],
+    ['template: metre', 'template unknown device template metre'],
+    ['template: meter, parameters: { host: 5 }', 'parameters/host must be a text'],
+    ['template: meter, parameters: { host: a, first: 1.5 }', 'parameters/first must be a whole number'],
+    ['template: scaled, parameters: { scale: "2" }', 'parameters/scale must be a number'],
+    ['points: [], parameters: { host: a }', 'parameters parameters needs a template'],
+    ['points: [], channel: gateway', 'channel channel needs a template'],
   ])('refused: %s', (instance, reason) => {
     expect(() => site(instance)).toThrow(`/instances/0/${reason}`);
+  });
+
+  test('a number may have a fraction', () => {
+    expect(site('template: scaled, parameters: { scale: 0.5 }').points[0]).toMatchObject({ scale: 0.5 });
+  });
+
+  test('an instance has points or a template', () => {
+    expect(() => site('')).toThrow('/instances/0 an instance needs points or a template');
+    expect(site('points: []').points).toEqual([]);
   });
 });

@@ -185,6 +185,16 @@ describe('[points §1] refused with file, line and reason', () => {
       example.replace('2026-12-26', '2026-02-30'),
       /^site\.yaml:9: .*2026-02-30 is not a date/,
     ],
+    [
+      'a parameter above its range',
+      example.replace('value: 400, unit: kW', 'value: 400, unit: kW, max: 399'),
+      /^site\.yaml:13: \/parameters\/demand_limit value lies outside min\.\.max/,
+    ],
+    [
+      'a parameter below its range',
+      example.replace('value: 400, unit: kW', 'value: 400, unit: kW, min: 401'),
+      /^site\.yaml:13: \/parameters\/demand_limit value lies outside min\.\.max/,
+    ],
     ['a parameter that is not finite', example.replace('value: 400', 'value: .nan'), /^site\.yaml:13: .*finite/],
     [
       'an unknown driver',
@@ -309,6 +319,12 @@ describe('[points §1] refused with file, line and reason', () => {
       'invalid',
       '16',
     ],
+    [
+      'a poll interval where nothing is polled',
+      'id: 1, kind: measurement, channel: derived, poll_interval_ms: 1000',
+      'poll_interval_ms',
+      'points of a virtual channel are not polled',
+    ],
     ['step 0', `id: 1, kind: action, step: 0, ${holding}`, 'step', 'more than 0'],
     ['safe_value without hold_max_ms', `id: 1, kind: action, safe_value: 0, ${holding}`, 'safe_value', 'go together'],
     ['hold_max_ms without safe_value', `id: 1, kind: action, hold_max_ms: 5, ${holding}`, 'hold_max_ms', 'go together'],
@@ -331,6 +347,20 @@ describe('[points §1] refused with file, line and reason', () => {
         new RegExp(`^site\\.yaml:${line}: /instances/1/points/0${member === '' ? '' : `/${member}`}.*${reason}`),
       ),
     );
+  });
+
+  test('values at the edge of their range are accepted', () => {
+    const text = example.replace('value: 400, unit: kW', 'value: 400, unit: kW, min: 400, max: 400');
+    expect(readSite(text, 'site.yaml').parameters['demand_limit']).toEqual({
+      value: 400,
+      unit: 'kW',
+      min: 400,
+      max: 400,
+    });
+    const safe = (value: number) =>
+      `id: 1, kind: action, min: 2, max: 5, safe_value: ${value}, hold_max_ms: 5, ${holding}`;
+    expect([2, 5].map((value) => onlyPoint(safe(value)).safeValue)).toEqual([2, 5]);
+    expect(onlyPoint(`id: 1, kind: action, min: 2, max: 2, ${holding}`)).toMatchObject({ min: 2, max: 2 });
   });
 
   test('a duplicate point; equal ids of different kinds are two points', () => {
