@@ -1,6 +1,7 @@
 /** Channels as an operator sees them [points §8.5]. */
 import { expect, test } from 'vitest';
 import { quality } from '../site/quality.ts';
+import { readSite } from '../site/site.ts';
 import { tankSite } from '../testing/tank-site.ts';
 import { channelEntries } from './channels.ts';
 
@@ -51,4 +52,45 @@ test('[points §8.5] a standby has the state from the sample, and no counters', 
   const never = { ...nothing, traffic: [{ ...counts, lastReadMs: null }] };
   expect(channelEntries(tankSite, sample, never)[0]?.last_reading_at).toBeNull();
   expect(channelEntries(tankSite, null, nothing)[0]).toMatchObject({ state: 'offline', last_reading_at: null });
+});
+
+test('[points §8.5] each channel has its own points, state, readings, errors and counters', () => {
+  const site = readSite(
+    `schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+channels:
+  - { id: b, driver: mqtt, url: "mqtt://127.0.0.1:1883" }
+  - { id: plc, driver: modbus-tcp, host: h, port: 502, unit_id: 1, poll_interval_ms: 200, timeout_ms: 500, word_order: big }
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: m, channel: b, address: { topic: level } }
+      - { id: 2, name: flow, kind: measurement, unit: m, channel: plc, address: { table: holding, register: 1, type: int16 } }
+      - { id: 3, name: heat, kind: measurement, unit: m, channel: plc, address: { table: holding, register: 2, type: int16 } }
+`,
+    'site.yaml',
+  );
+  const entries = channelEntries(
+    site,
+    { ...sample, values: [1, 2, 3], quality: [quality.good, quality.good, quality.good], online: [false, true] },
+    {
+      states: [{ id: 'plc', state: 'refusing' as const }],
+      traffic: [
+        { ...counts, lastReadMs: 1000 },
+        { ...counts, sent: 9, lastReadMs: 2000 },
+      ],
+      errors: [error(2, 800), error(0, 900), error(1, 800)],
+    },
+  );
+  expect(entries).toMatchObject([
+    { channel: 'b', polled: false, traced: true, state: 'offline', points: 1, traffic: { sent: 1 } },
+    { channel: 'plc', polled: true, traced: true, state: 'refusing', points: 2, traffic: { sent: 9 } },
+  ]);
+  expect(entries.map(({ last_reading_at: at }) => at)).toEqual([
+    '1970-01-01T00:00:01.000Z',
+    '1970-01-01T00:00:02.000Z',
+  ]);
+  // Of two errors of one moment the later in the list is the newer.
+  expect(entries.map(({ last_error: last }) => last?.point)).toEqual([1, 2]);
 });

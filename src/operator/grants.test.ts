@@ -1,7 +1,7 @@
 /** Requests for an actuator [points §7.1], [points §7.2]. */
 import { describe, expect, test } from 'vitest';
 import { testCatalogue } from '../testing/site-builder.ts';
-import { limitOf, overrideOf } from './grants.ts';
+import { grantView, limitOf, overrideOf } from './grants.ts';
 
 const point = testCatalogue().point({ instance: 1, point_type: 'action', point: 1 });
 if (point === undefined) throw new Error('the site has lost its point');
@@ -34,5 +34,43 @@ describe('[points §7.2] a limit', () => {
     expect(limitOf(point, { max: 5, ...request }, circumstances)).toMatchObject({ min: null, max: 5 });
     expect(() => limitOf(point, request, circumstances)).toThrow(/needs min, max or both/);
     expect(() => limitOf(point, { min: 6, max: 5, ...request }, circumstances)).toThrow(/min 6 is above max 5/);
+  });
+});
+
+test('a refusal names what the point takes, in its details too', () => {
+  const refused = (value: number): unknown => {
+    try {
+      return overrideOf(point, { value, ...request }, circumstances);
+    } catch (error) {
+      return Reflect.get(Object(error), 'details');
+    }
+  };
+  expect(refused(101)).toEqual({ min: -100, max: 100 });
+  expect(refused(0.05)).toEqual({ step: 0.1, nearest: 0.1 });
+});
+
+test('an override shows its value, and a limit its bounds', () => {
+  const common = {
+    override_id: '1.1.unique',
+    instance: 1,
+    point: 1,
+    until: '1970-01-01T00:01:01.000Z',
+    reason: 'a test',
+  };
+  const by = circumstances.by;
+  expect(grantView(overrideOf(point, { value: 5, ...request }, circumstances))).toEqual({
+    ...common,
+    by,
+    kind: 'override',
+    value: 5,
+    state: 'active',
+  });
+  expect(grantView(limitOf(point, { max: 5, ...request }, circumstances), 'released')).toEqual({
+    ...common,
+    by,
+    kind: 'limit',
+    min: null,
+    max: 5,
+    state: 'released',
   });
 });

@@ -59,3 +59,24 @@ test('[points §8.2] `trend_timeout_ms` at its edge: a read that ends in time is
     expect(closed).toBe(1);
   }
 });
+
+test('[points §8.2] a bucket without a usable value is left out; the others have its begin, extremes, mean, last value and number', async () => {
+  const nan = Number.NaN;
+  const answer = {
+    cells: [nan, 2, nan, 5],
+    trend: { observations: [0, 3, 2, 1], min: [nan, 1, nan, 5], max: [nan, 4, nan, 5], last: [nan, 3, nan, 5] },
+  };
+  const asked: { readonly asOfMs: number; readonly cadenceMs: number; readonly steps: number }[] = [];
+  const window = async (request: (typeof asked)[number]) => {
+    asked.push(request);
+    return answer;
+  };
+  const history = { snapshot: async () => ({ window, close: async () => undefined }) };
+  const range = trendRange(from, after(240_000), 4);
+  const reader = history as unknown as Parameters<typeof trendOf>[0];
+  expect(await trendOf(reader, { instance: 1, point: 1 }, range, simulatedClock(), 1000)).toEqual([
+    { t: after(60_000), min: 1, max: 4, mean: 2, last: 3, observations: 3 },
+    { t: after(180_000), min: 5, max: 5, mean: 5, last: 5, observations: 1 },
+  ]);
+  expect(asked).toMatchObject([{ asOfMs: Date.parse(from) + 240_000, cadenceMs: 60_000, steps: 4 }]);
+});

@@ -118,7 +118,7 @@ describe('the timer', () => {
         await Promise.resolve();
       }
     };
-    return { advance, jumpWall: clock.jumpWall, lines: () => written, timer };
+    return { advance, clock, jumpWall: clock.jumpWall, lines: () => written, timer };
   }
 
   test('runs each period, until it is cancelled', async () => {
@@ -129,6 +129,22 @@ describe('the timer', () => {
     timer.cancel();
     await advance(31);
     expect(asked).toHaveLength(3);
+  });
+
+  test('runs at its time, to the millisecond', async () => {
+    const atMs: number[] = [];
+    const { clock, timer } = running(async () => void atMs.push(clock.wallMs()));
+    for (let second = 0; second < 3600; second += 40) {
+      clock.advance(40_000);
+      await Promise.resolve();
+    }
+    timer.cancel();
+    expect(atMs.map((ms) => new Date(ms).toISOString())).toEqual([
+      '2026-07-11T12:00:05.000Z',
+      '2026-07-11T12:15:05.000Z',
+      '2026-07-11T12:30:05.000Z',
+      '2026-07-11T12:45:05.000Z',
+    ]);
   });
 
   test('runs now when asked, and at its times as before', async () => {
@@ -176,6 +192,14 @@ describe('the timer', () => {
     asked.length = 0;
     await advance(4);
     expect(asked).toEqual(['2026-07-12T00:00:00Z']);
+  });
+
+  test('a clock that is set back does not hold up the next run until its old time', async () => {
+    const asked: string[] = [];
+    const { advance, jumpWall } = running(async ({ as_of }) => void asked.push(as_of), { every: 86_400 });
+    jumpWall(-86_400_000 + (11 * 60 + 55) * 60_000);
+    await advance(6);
+    expect(asked).toEqual(['2026-07-11T00:00:00Z']);
   });
 
   test('a run that fell due while the machine was suspended is made up once', async () => {
