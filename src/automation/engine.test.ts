@@ -23,6 +23,7 @@ const point = (index: number, kind: PointFacts['point_type'], number: number): P
   index,
   name: `${kind} ${number}`,
   unit: 'kW',
+  isText: false,
   min: undefined,
   max: undefined,
   step: undefined,

@@ -5,8 +5,16 @@ import type { Issue } from '../rules/issues.ts';
 import { flowLimits } from '../rules/limits.ts';
 import type { Topology } from '../rules/topology.ts';
 import type { Trigger } from '../rules/trigger/index.ts';
+import type { PointRef } from '../site/catalogue.ts';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
-import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } from './rule-document.ts';
+import {
+  deriveColumns,
+  selfTriggerWarnings,
+  textPointWarnings,
+  topologyOf,
+  triggerOf,
+  writesOf,
+} from './rule-document.ts';
 
 const catalogue = testCatalogue();
 const action = (id: string, point: number, more: object = {}, next = 'end') =>
@@ -104,7 +112,7 @@ describe('[rules §2.3] nothing that is wrong is stored, and all of it is said a
   });
 });
 
-describe('[rules §4.5] warning: a rule subscribed to a point that it writes', () => {
+describe('[rules §4.5] warnings of the points that a rule uses', () => {
   const topologyFrom = (nodes: Record<string, unknown>[]): Topology => {
     const { flow: columns } = deriveColumns({ flow_json: flowDocument('in', nodes) }, catalogue);
     if (columns === undefined) throw new Error('no flow');
@@ -125,7 +133,7 @@ describe('[rules §4.5] warning: a rule subscribed to a point that it writes', (
     action('b', 2),
   ]);
 
-  test('an action point and a virtual measurement, each where the trigger names it', () => {
+  test('subscribed to its own write: an action point and a virtual measurement, each where the trigger names it', () => {
     expect(placesOf(topology, onPoints(['measurement', 9], ['measurement', 3], ['action', 1]))).toEqual([
       ['subscribed-to-own-write', '/trigger_config/point_refs/2', 'a'],
       ['subscribed-to-own-write', '/trigger_config/point_refs/0', 'v'],
@@ -165,6 +173,30 @@ describe('[rules §4.5] warning: a rule subscribed to a point that it writes', (
     expect(placesOf(custom, onPoints(['action', 3]))).toEqual([
       ['subscribed-to-own-write', '/trigger_config/point_refs/0', 'c'],
     ]);
+  });
+
+  test('a rule that reads a point with text, and one that its changes should trigger, are warned of', () => {
+    const withText = {
+      ...catalogue,
+      point: (ref: PointRef) => {
+        const found = catalogue.point(ref);
+        return found === undefined
+          ? undefined
+          : { ...found, isText: ref.point_type === 'measurement' && ref.point === 2 };
+      },
+    };
+    const topology = topologyFrom([inputNode(['a'], ['x', 'y']), action('a', 1)]);
+    const warned = (trigger: Trigger | null, among = withText) =>
+      textPointWarnings(topology, trigger, among).map(({ code, path, node_id }) => [code, path, node_id]);
+    expect(warned(onPoints(['measurement', 1], ['measurement', 2], ['action', 2]))).toEqual([
+      ['text-point', '/trigger_config/point_refs/1', undefined],
+      ['text-point', '/flow_json', 'in'],
+    ]);
+    expect(warned(null)).toEqual([['text-point', '/flow_json', 'in']]);
+    expect(warned(onPoints(['measurement', 2]), catalogue)).toEqual([]);
+    expect(textPointWarnings(topology, null, withText)[0]?.message).toBe(
+      'the rule reads point 1:measurement:2, which holds text and has no number',
+    );
   });
 });
 

@@ -7,13 +7,13 @@ import { atOnce, type Steps } from '../base/turns.ts';
 import { reachableFrom } from '../rules/graph.ts';
 import type { Issue } from '../rules/issues.ts';
 import { type FlowLimits, storedFlowLimits } from '../rules/limits.ts';
-import type { Write } from '../rules/node/parts.ts';
+import type { NodeParts, Write } from '../rules/node/parts.ts';
 import { parseFlowSteps, parseTopologySteps } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Topology } from '../rules/topology.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import { parseTrigger } from '../rules/trigger/parse.ts';
-import type { SiteCatalogue } from '../site/catalogue.ts';
+import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
 
 /** The submitted members; an absent member leaves its column unchanged. */
 export interface RuleDocument {
@@ -138,6 +138,25 @@ export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null)
       },
     ];
   });
+}
+
+/** A point that holds text has no usable value: a run that reads it is skipped, and its changes trigger nothing [rules §4.5]. */
+export function textPointWarnings(topology: Topology, trigger: Trigger | null, catalogue: SiteCatalogue): Issue[] {
+  const isText = (ref: PointRef): boolean => catalogue.point(ref)?.isText === true;
+  const issue = (ref: PointRef, what: string): Omit<Issue, 'path'> => ({
+    code: 'text-point',
+    message: `the rule ${what} point ${ref.instance}:${ref.point_type}:${ref.point}, which holds text and has no number`,
+    hint: 'use a point that holds a number; over MQTT, `map` in the address turns texts into numbers',
+  });
+  const refs = trigger === null ? [] : triggerKind(trigger.type).points(trigger);
+  const watched = refs.flatMap((ref, index) =>
+    isText(ref) ? [{ ...issue(ref, 'is triggered by'), path: `/trigger_config/point_refs/${index}` }] : [],
+  );
+  const nodes: [string, NodeParts][] = [...topology.nodes];
+  const read = nodes.flatMap(([node_id, { variables = [] }]) =>
+    variables.filter(isText).map((ref) => ({ ...issue(ref, 'reads'), path: '/flow_json', node_id })),
+  );
+  return [...watched, ...read];
 }
 
 /** The topology of a stored row; null for a stub and for a row that is no longer valid. */

@@ -11,7 +11,7 @@ import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
-import { tankSite as site, tankSetup, testAct } from '../testing/tank-site.ts';
+import { tankSetup, tankSite, testAct } from '../testing/tank-site.ts';
 import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { automationLimits } from './limits.ts';
@@ -23,6 +23,11 @@ import { createRuleStore } from './store/rule-store.ts';
 import { createRunReader } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
+/** Its measurement 2 holds text. */
+const site = {
+  ...tankSite,
+  points: tankSite.points.map((point) => (point.name === 'trend' ? { ...point, isText: true } : point)),
+};
 const write = (point: number, point_type = 'action') => ({ instance: 1, point_type, point, value: 1 });
 /** One action for each write: 'act', then 'act1', 'act2' … */
 const writing = (...writes: ReturnType<typeof write>[]) =>
@@ -180,6 +185,14 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
   test('a point that one rule writes twice is its own affair', async () => {
     const id = await create(writing(write(1), write(1)));
     expect(warningsOf(await call('enable', id, {}))).toBeUndefined();
+  });
+
+  test('a point with text that the rule reads: said by PUT and by enable', async () => {
+    const reading = flowDocument('in', [inputNode(['end'], ['x', 'y'])]);
+    const id = await create(reading);
+    const text = 'text-point /flow_json in';
+    expect(warningsOf(await call('update', id, { flow_json: reading }))).toEqual([text]);
+    expect(warningsOf(await call('enable', id, {}))).toEqual([text]);
   });
 
   test('triggered by its own write: said by PUT of flow, of trigger and of either later, and by enable', async () => {

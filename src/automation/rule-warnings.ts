@@ -6,7 +6,7 @@ import type { Topology } from '../rules/topology.ts';
 import { type PointFacts, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
 import type { AutomationParts } from './automation-parts.ts';
 import type { RuleFailureCode } from './engine-contract.ts';
-import { selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
+import { selfTriggerWarnings, textPointWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
 export function storedTopology(parts: AutomationParts, row: RuleRow): Promise<Topology | null> {
@@ -49,11 +49,16 @@ export async function crossWarnings(
   failure: RuleFailureCode | null,
 ): Promise<Issue[]> {
   if (topology === null) return [];
-  const trigger = triggerOf(row.trigger_config, parts.catalogue());
-  const own = [...failureWarnings(failure), ...selfTriggerWarnings(topology, trigger)];
+  const catalogue = parts.catalogue();
+  const trigger = triggerOf(row.trigger_config, catalogue);
+  const own = [
+    ...failureWarnings(failure),
+    ...selfTriggerWarnings(topology, trigger),
+    ...textPointWarnings(topology, trigger, catalogue),
+  ];
   if (!row.enabled || row.mode === 'shadow') return own;
   try {
-    const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());
+    const shared = await sharedPointWarnings(parts, row, topology, catalogue);
     return [...own, ...shared, ...(await writeCycleWarnings(parts, row.id))];
   } catch (error) {
     // A failure to compute warnings does not undo the change.

@@ -33,6 +33,8 @@ export interface PointFacts extends PointRef {
   readonly index: number;
   readonly name: string;
   readonly unit: string;
+  /** True if the point holds text: it has no number, so rules cannot use it [points §3.1]. */
+  readonly isText: boolean;
   /** Bounds and step of a written value, in the point's unit; bounds within what its register can hold. */
   readonly min: number | undefined;
   readonly max: number | undefined;

@@ -11,6 +11,7 @@ export function siteCatalogue(site: Pick<Site, 'timezone' | 'points' | 'paramete
       point: point.id,
       name: point.name,
       unit: point.unit,
+      isText: point.isText,
       min: point.min,
       max: point.max,
       step: point.step,

@@ -25,6 +25,7 @@ export function testCatalogue(overrides: Partial<PointFacts> = {}): SiteCatalogu
       point,
       name: `${point_type}_${point}`,
       unit: 'kW',
+      isText: false,
       min: writable ? -100 : undefined,
       max: writable ? 100 : undefined,
       step: point_type === 'action' ? 0.1 : undefined,

@@ -42,6 +42,8 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
         priorityHoldMs: 0,
         holdMaxMs: undefined,
         safeValue: undefined,
+        // The service warns of text when the rule is stored.
+        isText: false,
       }),
     );
   const byKey = new Map(points.map((point) => [pointKey(point), point]));
