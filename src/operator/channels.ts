@@ -28,7 +28,7 @@ export function channelEntries(
     return {
       channel: id,
       driver,
-      polled: protocolOf(driver).polled === true,
+      polled: protocolOf(driver).pollIntervalMs !== undefined,
       traced: protocolOf(driver).traced === true,
       state:
         states.find((known) => known.id === id)?.state ?? (sample?.online[position] === true ? 'online' : 'offline'),

@@ -128,7 +128,7 @@ function onSharedChannel(
   if (driver === undefined) return null;
   const protocol = protocolOf(driver);
   const inAddress = protocol.addressSettings ?? [];
-  const ofPoints = [...inAddress, ...(protocol.polled === true ? [pollInterval] : [])];
+  const ofPoints = [...inAddress, ...(protocol.pollIntervalMs === undefined ? [] : [pollInterval])];
   const device = fillForChannel(template, parameters, { id, driver, ofPoints, settings: { ...channel } });
   if ('faults' in device) {
     for (const [member, reason] of device.faults) fault(`${path}/${member}`, reason);

@@ -3,7 +3,7 @@ import { readSite } from './site.ts';
 import { changeWarnings, holidayWarnings, siteWarnings } from './site-warnings.ts';
 
 const modbus = 'driver: modbus-tcp, port: 502, unit_id: 1, poll_interval_ms: 100, timeout_ms: 300, word_order: big';
-const site = (points: readonly string[]) =>
+const site = (points: readonly string[], { min = 0, max = 100, kind = 'action' } = {}) =>
   readSite(
     `schema: svc.site.v1
 site: { id: a, name: A, timezone: UTC }
@@ -18,7 +18,7 @@ instances:
   - id: 1
     name: pump
     points:
-${points.map((point, index) => `      - { id: ${index + 1}, name: p${index + 1}, kind: action, unit: "1", min: 0, max: 100, ${point} }\n`).join('')}`,
+${points.map((point, index) => `      - { id: ${index + 1}, name: p${index + 1}, kind: ${kind}, unit: "1", min: ${min}, max: ${max}, ${point} }\n`).join('')}`,
     'site.yaml',
   );
 const register = (channel: string, at: number, type: string, more = ''): string =>
@@ -112,6 +112,44 @@ test.each([
 ])('[alarms §2.1] an alarm %s of a point from 0 to 100: %s', (threshold, warning) => {
   const text = threshold.replaceAll(/(\w+) ([\d.]+)/g, '$1: $2');
   expect(siteWarnings(withAlarm('1', text))).toEqual(warning === null ? [] : [`alarm a ${warning}`]);
+});
+
+test.each([
+  ['for longer than a poll interval', 'max_age_ms: 101', null],
+  ['for one poll interval', 'max_age_ms: 100', 'is read every 100 ms, and its values are usable for 100 ms'],
+  [
+    'for less than its own poll interval',
+    'poll_interval_ms: 5000, max_age_ms: 1000',
+    'is read every 5000 ms, and its values are usable for 1000 ms',
+  ],
+  ['by default', 'poll_interval_ms: 5000', null],
+])('[points §1.2] values that are usable %s', (_, more, warned) => {
+  expect(siteWarnings(site([`${register('one', 7, 'uint16')}, ${more}`], { kind: 'measurement' }))).toEqual(
+    warned === null ? [] : [`1:measurement:1 (pump p1) ${warned}: raise max_age_ms, or poll more often`],
+  );
+});
+
+test('[points §1.2] values that are not polled, and those of action points, may be usable for any time', () => {
+  const pushed = 'channel: mq, address: { topic: a }, max_age_ms: 10';
+  expect(siteWarnings(site([pushed], { kind: 'measurement' }))).toEqual([]);
+  expect(siteWarnings(site([`${register('one', 7, 'uint16')}, max_age_ms: 10`]))).toEqual([]);
+});
+
+test.each([
+  [0, 5, 10, true],
+  [1, 5, 10, false],
+  [-5, -1, 10, false],
+  [0.3, 0.3, 0.1, true],
+  [0.31, 0.39, 0.1, false],
+  [5, 10, 10, true],
+])('[points §1.2] whether a multiple of the step lies in %d..%d, step %d', (min, max, step, isThere) => {
+  expect(siteWarnings(site([`${register('one', 7, 'float32')}, step: ${step}`], { min, max }))).toEqual(
+    isThere
+      ? []
+      : [
+          `1:action:1 (pump p1) cannot be written: no multiple of its step ${step} lies in its range ${min}..${max}; correct step or range`,
+        ],
+  );
 });
 
 test('[alarms §2.1] an alarm of a point without a range, with one bound, of an action point, and of text', () => {

@@ -14,6 +14,7 @@ export function siteWarnings(site: WarnedSite): readonly string[] {
   return [
     ...sharedPlaces(site, label),
     ...sharedNames(site, label),
+    ...site.points.flatMap((point) => [...ageWarnings(point, site, label), ...stepWarnings(point, label)]),
     ...site.alarms.flatMap((alarm) => alarmWarnings(alarm, site, label)),
     ...site.limits.flatMap((limit) => limitWarnings(limit, site, label)),
   ];
@@ -96,6 +97,30 @@ function sharedNames({ points }: WarnedSite, label: Label): string[] {
     named.set(key, point);
     return [];
   });
+}
+
+/** A value that is too old before the next one is read: rules find it missing in between. */
+function ageWarnings(point: SitePoint, { channels }: WarnedSite, label: Label): string[] {
+  const channel = channels[point.channel];
+  // What was written to an action point may be unreadable.
+  if (channel === undefined || point.kind === 'action') return [];
+  const intervalMs = point.pollIntervalMs ?? protocolOf(channel.driver).pollIntervalMs?.(channel);
+  if (intervalMs === undefined || point.maxAgeMs > intervalMs) return [];
+  return [
+    `${label(point)} is read every ${intervalMs} ms, and its values are usable for ${point.maxAgeMs} ms: raise max_age_ms, or poll more often`,
+  ];
+}
+
+/** A range without a multiple of the step: rounding leaves no value that could be written. */
+function stepWarnings(point: SitePoint, label: Label): string[] {
+  const { min, max, step, writable } = point;
+  if (!writable || min === undefined || max === undefined || step === undefined) return [];
+  // A quotient such as 0.3 / 0.1 lies a little off its whole number.
+  const noise = 1e-9;
+  if (Math.floor(max / step + noise) >= Math.ceil(min / step - noise)) return [];
+  return [
+    `${label(point)} cannot be written: no multiple of its step ${step} lies in its range ${rangeText(min, max)}; correct step or range`,
+  ];
 }
 
 /** An alarm that is never raised, or never clears: an unusable value, such as one outside the point's range, changes no alarm. */

@@ -380,7 +380,7 @@ function checkNumbers(
 
 function readAddress(text: PointText, channel: Channel, fault: PointFault): Address | undefined {
   const protocol = protocolOf(channel.driver);
-  if (text.poll_interval_ms !== undefined && protocol.polled !== true)
+  if (text.poll_interval_ms !== undefined && protocol.pollIntervalMs === undefined)
     fault('poll_interval_ms', `points of a ${channel.driver} channel are not polled`);
   if (protocol.address === null) {
     if (text.address !== undefined) fault('address', `points of a ${channel.driver} channel have no address`);

@@ -72,7 +72,7 @@ export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
   address: decoder(modbusAddress),
   addressSettings: ['unit_id', 'word_order'],
   takesSetting: (name, { table }) => name !== 'word_order' || !isOfBits(table),
-  polled: true,
+  pollIntervalMs: ({ poll_interval_ms }) => poll_interval_ms,
   traced: true,
   defaultMaxAgeMs: ({ poll_interval_ms }, own = poll_interval_ms) => 5 * own,
   rawRange: (address) => (address.scale_from === undefined ? rawRangeIn(address) : undefined),

@@ -28,8 +28,8 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   readonly addressSettings?: readonly string[];
   /** False for an address that cannot have the setting. */
   takesSetting?(name: string, address: Readonly<Record<string, unknown>>): boolean;
-  /** True if Setpoint polls the values: a point may then have a `poll_interval_ms` of its own. */
-  readonly polled?: true;
+  /** Time between two polls; absent if values are not polled. A point may have a `poll_interval_ms` of its own in place of it. */
+  pollIntervalMs?(channel: Channel): number;
   /** True if the driver keeps what it exchanges with devices, for the trace of the channel. */
   readonly traced?: true;
   /** Default maximum age of a reading [points §2]. */

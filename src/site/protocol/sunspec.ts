@@ -51,7 +51,7 @@ export const sunSpec: Protocol<SunSpecChannel, SunSpecAddress> = {
   withFiles: (channel, { sunSpecModels }) =>
     sunSpecModels.length === 0 ? channel : { ...channel, models: sunSpecModels },
   address: decoder(sunSpecAddress),
-  polled: true,
+  pollIntervalMs: ({ poll_interval_ms = sunSpecDefaults.poll_interval_ms }) => poll_interval_ms,
   traced: true,
   defaultMaxAgeMs: ({ poll_interval_ms = sunSpecDefaults.poll_interval_ms }, own = poll_interval_ms) => 5 * own,
   places: ({ model, nth, point }, { host, port = sunSpecDefaults.port, unit_id = sunSpecDefaults.unit_id }) => [
