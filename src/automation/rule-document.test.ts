@@ -5,10 +5,11 @@ import type { Issue } from '../rules/issues.ts';
 import { flowLimits } from '../rules/limits.ts';
 import type { Topology } from '../rules/topology.ts';
 import type { Trigger } from '../rules/trigger/index.ts';
-import type { PointRef } from '../site/catalogue.ts';
+import type { PointFacts, PointRef } from '../site/catalogue.ts';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import {
   deriveColumns,
+  paceWarnings,
   selfTriggerWarnings,
   textPointWarnings,
   topologyOf,
@@ -173,6 +174,31 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
     expect(placesOf(custom, onPoints(['action', 3]))).toEqual([
       ['subscribed-to-own-write', '/trigger_config/point_refs/0', 'c'],
     ]);
+  });
+
+  test('a point that takes its safe value between two writes, or takes fewer writes than the rule may send', () => {
+    const topology = topologyFrom([inputNode(['a'], ['x']), action('a', 1, {}, 'again'), action('again', 1)]);
+    const every = (seconds: number): Trigger => ({ type: 'interval', interval_ms: seconds * 1000 });
+    const paced = (facts: Partial<PointFacts>, trigger: Trigger | null, cooldownMs = 0): string[] =>
+      paceWarnings(topology, trigger, cooldownMs, testCatalogue(facts)).map(
+        ({ code, node_id: node, message }) => `${code} ${node}: ${message}`,
+      );
+    const held = { holdMaxMs: 30_000, safeValue: 0 };
+    const safe =
+      'safe-value-between-writes a: action_1 of instance 1 takes its safe value 30 s after a write, and the rule';
+    expect(paced(held, every(29.999))).toEqual([]);
+    expect(paced(held, every(30))).toEqual([`${safe} writes it every 30 s at most`]);
+    expect(paced(held, every(1), 45_000)).toEqual([`${safe} writes it every 45 s at most`]);
+    expect(paced(held, onPoints(['measurement', 1]))).toEqual([`${safe} writes it only when a value has changed`]);
+    expect(paced(held, null)).toEqual([]);
+    const taken = { maxWritesPerMinute: 20 };
+    expect(paced(taken, every(3))).toEqual([]);
+    expect(paced(taken, every(1), 3000)).toEqual([]);
+    expect(paced(taken, onPoints(['measurement', 1]))).toEqual([]);
+    expect(paced(taken, every(2))).toEqual([
+      'more-writes-than-taken a: action_1 of instance 1 takes 20 writes a minute, and the rule may write it 30 times',
+    ]);
+    expect(paced({}, every(60))).toEqual([]);
   });
 
   test('a rule that reads a point with text, and one that its changes should trigger, are warned of', () => {

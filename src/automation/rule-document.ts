@@ -3,6 +3,7 @@
  * an import of an editor document and an import of a compact-only rule all derive their columns here.
  */
 import { Fault } from '../base/fault.ts';
+import { minuteMs } from '../base/timestamp.ts';
 import { atOnce, type Steps } from '../base/turns.ts';
 import { reachableFrom } from '../rules/graph.ts';
 import type { Issue } from '../rules/issues.ts';
@@ -13,7 +14,7 @@ import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Topology } from '../rules/topology.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import { parseTrigger } from '../rules/trigger/parse.ts';
-import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
+import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 
 /** The submitted members; an absent member leaves its column unchanged. */
 export interface RuleDocument {
@@ -137,6 +138,46 @@ export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null)
         hint: 'subscribe to the measurement that decides, or set a deadband',
       },
     ];
+  });
+}
+
+/**
+ * A point that takes its safe value between two writes of the rule, or takes fewer writes than the rule may send [rules §4.5]. One warning
+ * a point and reason, at its first write.
+ */
+export function paceWarnings(
+  topology: Topology,
+  trigger: Trigger | null,
+  cooldownMs: number,
+  catalogue: SiteCatalogue,
+): Issue[] {
+  if (trigger === null) return [];
+  const kind = triggerKind(trigger.type);
+  const periodMs = Math.max(kind.gateMs(trigger), cooldownMs);
+  const pace = kind.onEvents ? 'only when a value has changed' : `every ${periodMs / 1000} s at most`;
+  const seen = new Set<PointFacts>();
+  return writesOf(topology).flatMap(({ nodeId, write }) => {
+    const facts = catalogue.point(write);
+    if (facts === undefined || seen.has(facts)) return [];
+    seen.add(facts);
+    const { name, instance, holdMaxMs, maxWritesPerMinute } = facts;
+    const place = { path: '/flow_json', node_id: nodeId };
+    const issues: Issue[] = [];
+    if (holdMaxMs !== undefined && (kind.onEvents || periodMs >= holdMaxMs))
+      issues.push({
+        code: 'safe-value-between-writes',
+        message: `${name} of instance ${instance} takes its safe value ${holdMaxMs / 1000} s after a write, and the rule writes it ${pace}`,
+        ...place,
+        hint: 'run the rule at an interval shorter than hold_max_ms of the point, or raise that in site.yaml',
+      });
+    if (maxWritesPerMinute !== undefined && !kind.onEvents && minuteMs / periodMs > maxWritesPerMinute)
+      issues.push({
+        code: 'more-writes-than-taken',
+        message: `${name} of instance ${instance} takes ${maxWritesPerMinute} writes a minute, and the rule may write it ${Math.floor(minuteMs / periodMs)} times`,
+        ...place,
+        hint: 'run the rule less often, give it a cooldown, or raise max_writes_per_minute of the point in site.yaml',
+      });
+    return issues;
   });
 }
 

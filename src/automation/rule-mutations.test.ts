@@ -23,10 +23,13 @@ import { createRuleStore } from './store/rule-store.ts';
 import { createRunReader } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
-/** Its measurement 2 holds text. */
+/** Its measurement 2 holds text, and it has an action 3 with a safe value. */
 const site = {
   ...tankSite,
-  points: tankSite.points.map((point) => (point.name === 'trend' ? { ...point, isText: true } : point)),
+  points: tankSite.points.flatMap((point) => {
+    if (point.name === 'trend') return [{ ...point, isText: true }];
+    return point.name === 'valve' ? [point, { ...point, index: 4, id: 3, safeValue: 0, holdMaxMs: 1000 }] : [point];
+  }),
 };
 const write = (point: number, point_type = 'action') => ({ instance: 1, point_type, point, value: 1 });
 /** One action for each write: 'act', then 'act1', 'act2' … */
@@ -193,6 +196,14 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     const text = 'text-point /flow_json in';
     expect(warningsOf(await call('update', id, { flow_json: reading }))).toEqual([text]);
     expect(warningsOf(await call('enable', id, {}))).toEqual([text]);
+  });
+
+  test('a safe value between two writes: said by PUT of flow and of cooldown, and by enable', async () => {
+    const seldom = 'safe-value-between-writes /flow_json act';
+    const id = await create(writing(write(3)), { trigger_config: { type: 'interval', interval_ms: 900 } });
+    expect(warningsOf(await call('update', id, { flow_json: writing(write(3)) }))).toEqual([]);
+    expect(warningsOf(await call('update', id, { cooldown_ms: 1000 }))).toEqual([seldom]);
+    expect(warningsOf(await call('enable', id, {}))).toEqual([seldom]);
   });
 
   test('triggered by its own write: said by PUT of flow, of trigger and of either later, and by enable', async () => {

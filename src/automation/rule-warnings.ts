@@ -6,7 +6,14 @@ import type { Topology } from '../rules/topology.ts';
 import { type PointFacts, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
 import type { AutomationParts } from './automation-parts.ts';
 import type { RuleFailureCode } from './engine-contract.ts';
-import { selfTriggerWarnings, textPointWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
+import {
+  paceWarnings,
+  selfTriggerWarnings,
+  textPointWarnings,
+  topologySteps,
+  triggerOf,
+  writesOf,
+} from './rule-document.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
 export function storedTopology(parts: AutomationParts, row: RuleRow): Promise<Topology | null> {
@@ -55,6 +62,7 @@ export async function crossWarnings(
     ...failureWarnings(failure),
     ...selfTriggerWarnings(topology, trigger),
     ...textPointWarnings(topology, trigger, catalogue),
+    ...paceWarnings(topology, trigger, row.cooldown_ms, catalogue),
   ];
   if (!row.enabled || row.mode === 'shadow') return own;
   try {

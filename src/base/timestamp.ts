@@ -73,6 +73,7 @@ function dayOf(text: string): number {
   return readDayMs;
 }
 
+export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
 const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { minuteMs } from '../base/timestamp.ts';
 import type { ServiceHistory } from '../bin/history.ts';
 import { plantInputs } from '../devices/driver/simulated.ts';
 import { type ReplaySeries, readSeries } from '../devices/simulated/series.ts';
@@ -16,7 +17,6 @@ import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../sit
 import { engineeringValue } from '../site/scaling.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 
-const minuteMs = 60_000;
 /** Five weeks, the longest look back of a model, and a margin. */
 const backfillMinutes = 40 * 1440;
 /** Computed at a time, so that requests are answered in between, and stored in one transaction. */

@@ -17,6 +17,7 @@ import type { Capability } from '../api/capability.ts';
 import { ApiError, type Client } from '../api/client.ts';
 import { operations } from '../api/operations.ts';
 import { bodyObject, membersOf } from '../api/plain-schema.ts';
+import { minuteMs } from '../base/timestamp.ts';
 import { type Tool, toolsOf } from './tools.ts';
 
 export interface ToolServerParts {
@@ -31,7 +32,6 @@ type Arguments = Readonly<Record<string, unknown>>;
 const elicitedTextMax = 20_000;
 /** Deadline for the answer of the user. */
 const elicitationMinutes = 5;
-const msPerMinute = 60_000;
 const timedOut: number = ErrorCode.RequestTimeout;
 
 export function createToolServer({ client, allowWrite, version }: ToolServerParts): Server {
@@ -130,7 +130,7 @@ async function whyNot(server: Server, tool: Tool, given: Arguments, signal: Abor
           required: ['agreed'],
         },
       },
-      { signal, timeout: elicitationMinutes * msPerMinute },
+      { signal, timeout: elicitationMinutes * minuteMs },
     );
     return action === 'accept' && content?.['agreed'] === true ? null : 'the person did not agree to this change';
   } catch (error) {

@@ -4,6 +4,7 @@
  * protects it from lower priorities for longer; `max_writes_per_minute` limits how often rules write a point at all. Only accepted
  * writes claim a point.
  */
+import { minuteMs } from '../base/timestamp.ts';
 import type { PointFacts } from '../site/catalogue.ts';
 import type { Authority, ClockTimes, Permitted } from './authority.ts';
 import type { Owner, Ownership } from './ownership.ts';
@@ -55,7 +56,6 @@ interface StoredClaim {
   readonly written: readonly number[];
 }
 
-const minuteMs = 60_000;
 const allowed: Verdict = { allowed: true };
 
 /** Without overrides and limits: a trial of one rule. */

@@ -1,4 +1,5 @@
 /** The owner of each action point, since when, and the refused writers [points §7.3]. Pure; the engine stores the segments. */
+import { minuteMs } from '../base/timestamp.ts';
 import type { ClockTimes } from './authority.ts';
 
 type OwnerKind = 'limit' | 'override' | 'rule' | 'safe' | 'none';
@@ -38,7 +39,6 @@ export const contendersMaximum = 16;
 const recentMaximum = 64;
 /** Number of changes between rules per minute from which they form one segment. */
 export const turnsPerMinute = 30;
-const minuteMs = 60_000;
 
 interface Open {
   fromMs: number;
