@@ -184,19 +184,20 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
         ({ code, node_id: node, message }) => `${code} ${node}: ${message}`,
       );
     const held = { holdMaxMs: 30_000, safeValue: 0 };
-    const safe =
-      'safe-value-between-writes a: action_1 of instance 1 takes its safe value 30 s after a write, and the rule';
+    const safe = (pace: string): string[] => [
+      `safe-value-between-writes a: the rule writes action_1 of instance 1 ${pace}, and the point takes its safe value 30 s after a write`,
+    ];
     expect(paced(held, every(29.999))).toEqual([]);
-    expect(paced(held, every(30))).toEqual([`${safe} writes it every 30 s at most`]);
-    expect(paced(held, every(1), 45_000)).toEqual([`${safe} writes it every 45 s at most`]);
-    expect(paced(held, onPoints(['measurement', 1]))).toEqual([`${safe} writes it only when a value has changed`]);
+    expect(paced(held, every(30))).toEqual(safe('no more often than every 30 s'));
+    expect(paced(held, every(1), 45_000)).toEqual(safe('no more often than every 45 s'));
+    expect(paced(held, onPoints(['measurement', 1]))).toEqual(safe('only when a value has changed'));
     expect(paced(held, null)).toEqual([]);
     const taken = { maxWritesPerMinute: 20 };
     expect(paced(taken, every(3))).toEqual([]);
     expect(paced(taken, every(1), 3000)).toEqual([]);
     expect(paced(taken, onPoints(['measurement', 1]))).toEqual([]);
     expect(paced(taken, every(2))).toEqual([
-      'more-writes-than-taken a: action_1 of instance 1 takes 20 writes a minute, and the rule may write it 30 times',
+      'more-writes-than-taken a: the rule may write action_1 of instance 1 30 times a minute, and the point takes 20',
     ]);
     expect(paced({}, every(60))).toEqual([]);
   });

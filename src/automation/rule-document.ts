@@ -154,7 +154,7 @@ export function paceWarnings(
   if (trigger === null) return [];
   const kind = triggerKind(trigger.type);
   const periodMs = Math.max(kind.gateMs(trigger), cooldownMs);
-  const pace = kind.onEvents ? 'only when a value has changed' : `every ${periodMs / 1000} s at most`;
+  const pace = kind.onEvents ? 'only when a value has changed' : `no more often than every ${periodMs / 1000} s`;
   const seen = new Set<PointFacts>();
   return writesOf(topology).flatMap(({ nodeId, write }) => {
     const facts = catalogue.point(write);
@@ -166,14 +166,14 @@ export function paceWarnings(
     if (holdMaxMs !== undefined && (kind.onEvents || periodMs >= holdMaxMs))
       issues.push({
         code: 'safe-value-between-writes',
-        message: `${name} of instance ${instance} takes its safe value ${holdMaxMs / 1000} s after a write, and the rule writes it ${pace}`,
+        message: `the rule writes ${name} of instance ${instance} ${pace}, and the point takes its safe value ${holdMaxMs / 1000} s after a write`,
         ...place,
         hint: 'run the rule at an interval shorter than hold_max_ms of the point, or raise that in site.yaml',
       });
     if (maxWritesPerMinute !== undefined && !kind.onEvents && minuteMs / periodMs > maxWritesPerMinute)
       issues.push({
         code: 'more-writes-than-taken',
-        message: `${name} of instance ${instance} takes ${maxWritesPerMinute} writes a minute, and the rule may write it ${Math.floor(minuteMs / periodMs)} times`,
+        message: `the rule may write ${name} of instance ${instance} ${Math.floor(minuteMs / periodMs)} times a minute, and the point takes ${maxWritesPerMinute}`,
         ...place,
         hint: 'run the rule less often, give it a cooldown, or raise max_writes_per_minute of the point in site.yaml',
       });

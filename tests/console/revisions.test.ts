@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { openRule, selectNode, untilText } from './steps.ts';
+import { confirm, openRule, selectNode, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
 const flow = (when: string) => ({
@@ -108,7 +108,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
     await viewer.context.close();
   });
 
-  test('restoring a live revision of a rule in shadow says that the rule will command', async () => {
+  test('restoring a live revision of a rule in shadow says that the rule will command, and afterwards that it does', async () => {
     await service.command('POST', `/rules/${id}/enable`, { mode: 'shadow' });
     const newest = Number(await revision());
     const { page, context } = await visit(browser, service, { hash: `/rules/${id}/revisions` });
@@ -118,6 +118,12 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
       .click();
     await page.getByRole('button', { name: 'Restore…' }).click();
     await page.getByRole('dialog').getByRole('alert').getByText('its next run sends values to the devices').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
+    await untilText(
+      page.getByRole('dialog').last(),
+      /Done, with warnings[\s\S]*The rule ran in shadow; the restored revision is live/,
+    );
+    await confirm(page, 'Close');
     await context.close();
   });
 
@@ -134,7 +140,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
   });
 });
 
-describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
+describe.runIf(chromiumPath !== undefined)('a rule that is enabled', () => {
   let service: TestService;
   let browser: Browser;
   beforeAll(async () => {
@@ -147,7 +153,28 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     service?.folders.remove();
   });
 
-  test('[rules §1.6] is enabled, seen and promoted in the console', async () => {
+  test('[rules §4.5] what the service warns of stays until it is closed', async () => {
+    const trigger_config = { type: 'interval', interval_ms: 120_000 };
+    const made = await service.command('POST', '/rules', { name: 'Seldom' });
+    const id = Number(made.body['data']?.['id']);
+    await service.command('PUT', `/rules/${id}`, { trigger_config, flow_json: flow('soc < 100') });
+    const { page, context, complaints } = await visit(browser, service, { hash: '/rules' });
+    const row = page.locator('tr', { hasText: 'Seldom' });
+    await row.getByRole('button', { name: 'Enable', exact: true }).click();
+    await page.getByRole('button', { name: 'Enable the rule' }).click();
+    await untilText(
+      page.getByRole('dialog'),
+      /Done, with warnings[\s\S]*Enabled “Seldom”\.[\s\S]*The rule writes power_setpoint of instance 4 no more often than every 120 s/,
+    );
+    await expect.poll(async () => (await service.read(`/rules/${id}`)).body['data']?.['enabled']).toBe(true);
+    await confirm(page, 'Close');
+    await untilText(row, /Disable/);
+    await service.command('POST', `/rules/${id}/disable`);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[rules §1.6] in shadow: is enabled, seen and promoted in the console', async () => {
     const trigger_config = { type: 'interval', interval_ms: 500 };
     const made = await service.command('POST', '/rules', { name: 'Candidate' });
     const id = Number(made.body['data']?.['id']);

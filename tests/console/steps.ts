@@ -81,7 +81,7 @@ export async function confirm(page: Page, button: string): Promise<void> {
 export async function saveWithWarnings(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Save…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('The rule is saved, with warnings:').waitFor();
+  await page.getByText('Done, with warnings').waitFor();
   await confirm(page, 'Close');
 }
 

@@ -13,7 +13,6 @@ import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { Difference } from '../revisions/difference-view.tsx';
-import { warningText } from '../rules/rule-words.ts';
 import { call } from '../server/calls.ts';
 import { queryClient, refreshRule, type StoredRule } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
@@ -58,9 +57,9 @@ export function SaveDialog({ rule, onClose, onConflict }: SaveParts) {
     onSuccess: ({ revision, warnings, audit }) => {
       store.saved(content, revision);
       store.flush();
-      announce(t.editor.saved(revision) + (audit === 'incomplete' ? ` ${t.rules.done.auditIncomplete}` : ''));
+      announce(t.editor.saved(revision) + (audit === 'incomplete' ? ` ${t.rules.done.auditIncomplete}` : ''), warnings);
       void refreshRule(store.ruleId);
-      if (warnings.length === 0) onClose();
+      onClose();
     },
     onError: (error) => {
       if (!(error instanceof ApiError) || error.code !== 'revision-conflict') return;
@@ -71,56 +70,36 @@ export function SaveDialog({ rule, onClose, onConflict }: SaveParts) {
   const issues =
     save.error instanceof ApiError && Check(issueList, save.error.details) ? save.error.details.issues : [];
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="lg"
-      title={save.isSuccess ? words.savedTitle : words.title}
-      closeButtonProps={{ 'aria-label': t.common.close }}
-    >
-      {save.isSuccess ? (
-        <Stack>
-          <Text size="sm">{words.warnings}</Text>
-          {save.data.warnings.map((message) => (
-            <Notice key={message} tone="warn">
-              {message}
-            </Notice>
-          ))}
-          <Group justify="flex-end">
-            <Button onClick={onClose}>{t.common.close}</Button>
-          </Group>
-        </Stack>
-      ) : (
-        <Stack>
-          <Text size="sm">{words.lead(state.revision)}</Text>
-          <Difference difference={difference} catalogue={catalogue} sides={t.editor.difference} />
-          <Text size="sm" c="dimmed">
-            {rule.enabled ? words.enabled : words.disabled} {t.rules.dialog.audited}
-          </Text>
-          {save.isError && issues.length === 0 && <Failure error={save.error} />}
-          {issues.length > 0 && (
-            <Notice tone="bad" role="alert">
-              {words.refused}
-              <List size="sm">
-                {issues.map(({ message, node_id: node }, index) => (
-                  <List.Item key={`${index} ${message}`}>
-                    {node === undefined ? '' : `${node}: `}
-                    {message}
-                  </List.Item>
-                ))}
-              </List>
-            </Notice>
-          )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {t.common.cancel}
-            </Button>
-            <Button data-autofocus loading={save.isPending} onClick={() => save.mutate()}>
-              {words.confirm}
-            </Button>
-          </Group>
-        </Stack>
-      )}
+    <Modal opened onClose={onClose} size="lg" title={words.title} closeButtonProps={{ 'aria-label': t.common.close }}>
+      <Stack>
+        <Text size="sm">{words.lead(state.revision)}</Text>
+        <Difference difference={difference} catalogue={catalogue} sides={t.editor.difference} />
+        <Text size="sm" c="dimmed">
+          {rule.enabled ? words.enabled : words.disabled} {t.rules.dialog.audited}
+        </Text>
+        {save.isError && issues.length === 0 && <Failure error={save.error} />}
+        {issues.length > 0 && (
+          <Notice tone="bad" role="alert">
+            {words.refused}
+            <List size="sm">
+              {issues.map(({ message, node_id: node }, index) => (
+                <List.Item key={`${index} ${message}`}>
+                  {node === undefined ? '' : `${node}: `}
+                  {message}
+                </List.Item>
+              ))}
+            </List>
+          </Notice>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t.common.cancel}
+          </Button>
+          <Button data-autofocus loading={save.isPending} onClick={() => save.mutate()}>
+            {words.confirm}
+          </Button>
+        </Group>
+      </Stack>
     </Modal>
   );
 }
@@ -132,6 +111,5 @@ async function storeContent(ruleId: number, { base, revision }: DraftState, cont
     confirmed: true,
     expectedRevision: revision,
   });
-  const warnings = reply.data.data.warnings.map(warningText);
-  return { revision: reply.revision ?? revision + 1, warnings, audit: reply.audit };
+  return { revision: reply.revision ?? revision + 1, warnings: reply.data.data.warnings, audit: reply.audit };
 }

@@ -31,7 +31,7 @@ export function RestoreDialog({ ruleId, revision, newest, isDeleted, isEnabled, 
   const leavesShadow =
     isEnabled && difference.data?.settings.some(({ field, after }) => field === 'mode' && after === 'live') === true;
   const restore = useRestore(ruleId, newest, (made) => {
-    announce(words.restored(made));
+    announce(words.restored(made.revision), made.warnings);
     onClose();
   });
   return (

@@ -37,15 +37,17 @@ export function useDifference(ruleId: number, from: number, to: number) {
 /** An empty reason is omitted. */
 const reasonOf = (text: string) => (text.trim() === '' ? {} : { reason: text.trim() });
 
-export function useRestore(ruleId: number, newest: number, done: (revision: number) => void) {
+type Restored = Static<typeof revisions.restore.answer>['data'];
+
+export function useRestore(ruleId: number, newest: number, done: (restored: Restored) => void) {
   return useMutation({
     mutationFn: async ({ revision, reason }: { readonly revision: number; readonly reason: string }) => {
       const body = { revision, expected_revision: newest, ...reasonOf(reason) };
       return (await call(revisions.restore, { params: { id: String(ruleId) }, body, confirmed: true })).data.data;
     },
-    onSuccess({ revision }) {
+    onSuccess(restored) {
       void refreshRule(ruleId);
-      done(revision);
+      done(restored);
     },
   });
 }

@@ -11,7 +11,7 @@ import { Notice } from '../parts/tag.tsx';
 import { call } from '../server/calls.ts';
 import { queryClient, refreshRule, ruleQuery, useSite } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
-import { outcomeOf, warningText } from './rule-words.ts';
+import { outcomeOf } from './rule-words.ts';
 import { writtenPoints } from './written-points.ts';
 
 export type RuleAction = 'enable' | 'shadow' | 'promote' | 'disable' | 'run' | 'delete';
@@ -48,25 +48,27 @@ const buttons = {
   delete: words.confirmDelete,
 };
 
-/** Performs the action; returns the message of success. */
-async function perform({ action, rule }: AskedAction): Promise<string> {
+type Announced = Parameters<typeof announce>;
+
+/** Performs the action; returns the message of success, and what the service warned of. */
+async function perform({ action, rule }: AskedAction): Promise<Announced> {
   const input = { params: { id: String(rule.id) }, confirmed: true };
-  const said = (text: string, audit: string | null): string =>
-    audit === 'incomplete' ? `${text} ${t.rules.done.auditIncomplete}` : text;
+  const said = (text: string, audit: string | null, warnings?: Announced[1]): Announced => [
+    audit === 'incomplete' ? `${text} ${t.rules.done.auditIncomplete}` : text,
+    warnings,
+  ];
   switch (action) {
     case 'enable': {
       const { data, audit } = await call(automation.enable, input);
-      const warnings = (data.data.warnings ?? []).map(warningText);
-      return said([t.rules.done.enabled(rule.name), ...warnings].join(' '), audit);
+      return said(t.rules.done.enabled(rule.name), audit, data.data.warnings);
     }
     case 'shadow': {
-      const { audit } = await call(automation.enable, { ...input, body: { mode: 'shadow' } });
-      return said(t.rules.done.shadow(rule.name), audit);
+      const { data, audit } = await call(automation.enable, { ...input, body: { mode: 'shadow' } });
+      return said(t.rules.done.shadow(rule.name), audit, data.data.warnings);
     }
     case 'promote': {
       const { data, audit } = await call(automation.promote, input);
-      const warnings = (data.data.warnings ?? []).map(warningText);
-      return said([t.rules.done.promoted(rule.name), ...warnings].join(' '), audit);
+      return said(t.rules.done.promoted(rule.name), audit, data.data.warnings);
     }
     case 'disable':
       return said(t.rules.done.disabled(rule.name), (await call(automation.disable, input)).audit);
@@ -85,8 +87,8 @@ export function RuleDialog({ asked, onClose }: { asked: AskedAction; onClose: ()
   const { action, rule } = asked;
   const mutation = useMutation({
     mutationFn: () => perform(asked),
-    onSuccess: (text) => {
-      announce(text);
+    onSuccess: (done) => {
+      announce(...done);
       onClose();
       asked.after?.();
       if (action === 'delete') queryClient.removeQueries({ queryKey: ['rule', rule.id] });

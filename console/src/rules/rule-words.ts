@@ -6,12 +6,6 @@ import { t } from '../strings/index.ts';
 
 const words = t.rules;
 
-interface RuleWarning {
-  readonly code: string;
-  readonly message?: string | undefined;
-  readonly hint?: string | undefined;
-}
-
 export type StateWord = keyof typeof words.states;
 
 export function stateOf(status: ShownStatus | null | undefined): { word: StateWord; text: string; tone: Tone } {
@@ -45,11 +39,6 @@ export function reasonsOf(
       ? words.takesTurns(ids.map((id) => nameOf(id)).join(', '), `${instance}:action ${point}`)
       : reasonText(code),
   );
-}
-
-/** A warning of the service with the way out that it names. */
-export function warningText({ code, message = code, hint }: RuleWarning): string {
-  return hint === undefined ? message : `${message}: ${hint}.`;
 }
 
 type Outcome = RunRecord['outcome'];

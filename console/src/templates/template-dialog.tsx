@@ -85,7 +85,7 @@ function TemplateForm({ template, catalogue, onClose }: FormParts) {
     Object.fromEntries(template.numbers.map(({ name: key, default: usual }) => [key, usual])),
   );
   const create = useInstantiate((made) => {
-    announce(words.created(made.name));
+    announce(words.created(made.name), made.warnings);
     onClose();
     void navigate({ to: '/rules/$ruleId', params: { ruleId: String(made.id) } });
   });

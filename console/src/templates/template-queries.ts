@@ -18,7 +18,7 @@ export function useTemplates(ruleId: number | null) {
   });
 }
 
-export function useInstantiate(done: (made: { readonly id: number; readonly name: string }) => void) {
+export function useInstantiate(done: (made: Static<typeof ruleTemplates.instantiate.answer>['data']) => void) {
   return useMutation({
     mutationFn: async (body: Instantiation) =>
       (await call(ruleTemplates.instantiate, { body, confirmed: true })).data.data,
@@ -38,15 +38,17 @@ export function useTemplateDifference(ruleId: number, revision: number) {
   });
 }
 
-export function useTemplateUpdate(ruleId: number, revision: number, done: () => void) {
+type Updated = Static<typeof ruleTemplates.update.answer>['data'];
+
+export function useTemplateUpdate(ruleId: number, revision: number, done: (updated: Updated) => void) {
   return useMutation({
     mutationFn: async () => {
       const body = { expected_revision: revision };
       return (await call(ruleTemplates.update, { params: { id: ruleId }, body, confirmed: true })).data.data;
     },
-    async onSuccess() {
+    async onSuccess(updated) {
       await refreshRule(ruleId);
-      done();
+      done(updated);
     },
   });
 }

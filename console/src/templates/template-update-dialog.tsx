@@ -19,8 +19,8 @@ interface DialogParts {
 export function TemplateUpdateDialog({ rule, onClose }: DialogParts) {
   const found = useTemplateDifference(rule.id, rule.revision);
   const catalogue = useCatalogue();
-  const update = useTemplateUpdate(rule.id, rule.revision, () => {
-    announce(words.updated);
+  const update = useTemplateUpdate(rule.id, rule.revision, ({ warnings }) => {
+    announce(words.updated, warnings);
     onClose();
   });
   const isSame = found.data?.difference.classes.length === 0;

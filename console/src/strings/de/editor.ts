@@ -95,8 +95,6 @@ export const editor: typeof english = {
     disabled: 'Die Regel ist inaktiv: Die neue Fassung läuft erst, wenn Sie sie aktivieren.',
     confirm: 'Speichern',
     refused: 'Der Dienst hat die Regel abgelehnt. Nichts wurde gespeichert, und Ihr Entwurf bleibt erhalten.',
-    savedTitle: 'Gespeichert',
-    warnings: 'Die Regel ist gespeichert, mit Warnungen:',
   },
   conflict: {
     sides: { before: 'Ihr Ausgangspunkt', after: 'Andere Fassung' },

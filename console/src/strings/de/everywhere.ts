@@ -5,6 +5,7 @@ export const common: typeof english = {
   product: 'Setpoint',
   cancel: 'Abbrechen',
   close: 'Schließen',
+  warned: 'Erledigt, mit Warnungen',
   retry: 'Noch einmal versuchen',
   signingIn: 'Sie werden mit Ihrem Link angemeldet …',
   loading: 'Wird geladen …',

@@ -75,8 +75,6 @@ export const editor = {
     disabled: 'The rule is disabled: the new version does not run until you enable it.',
     confirm: 'Save',
     refused: 'The service rejected the rule. Nothing was saved, and your draft is kept.',
-    savedTitle: 'Saved',
-    warnings: 'The rule is saved, with warnings:',
   },
   conflict: {
     sides: { before: 'Your starting point', after: 'Other version' },

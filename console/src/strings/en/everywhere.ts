@@ -4,6 +4,7 @@ export const common = {
   product: 'Setpoint',
   cancel: 'Cancel',
   close: 'Close',
+  warned: 'Done, with warnings',
   retry: 'Try again',
   signingIn: 'Signing in with your link…',
   loading: 'Loading…',
