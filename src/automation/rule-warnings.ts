@@ -6,14 +6,8 @@ import type { Topology } from '../rules/topology.ts';
 import { type PointFacts, pointRefOf, type SiteCatalogue } from '../site/catalogue.ts';
 import type { AutomationParts } from './automation-parts.ts';
 import type { RuleFailureCode } from './engine-contract.ts';
-import {
-  paceWarnings,
-  selfTriggerWarnings,
-  textPointWarnings,
-  topologySteps,
-  triggerOf,
-  writesOf,
-} from './rule-document.ts';
+import { pointWarnings } from './point-warnings.ts';
+import { topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
 export function storedTopology(parts: AutomationParts, row: RuleRow): Promise<Topology | null> {
@@ -58,12 +52,7 @@ export async function crossWarnings(
   if (topology === null) return [];
   const catalogue = parts.catalogue();
   const trigger = triggerOf(row.trigger_config, catalogue);
-  const own = [
-    ...failureWarnings(failure),
-    ...selfTriggerWarnings(topology, trigger),
-    ...textPointWarnings(topology, trigger, catalogue),
-    ...paceWarnings(topology, trigger, row.cooldown_ms, catalogue),
-  ];
+  const own = [...failureWarnings(failure), ...pointWarnings(topology, trigger, row.cooldown_ms, catalogue)];
   if (!row.enabled || row.mode === 'shadow') return own;
   try {
     const shared = await sharedPointWarnings(parts, row, topology, catalogue);
