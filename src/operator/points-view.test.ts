@@ -51,7 +51,7 @@ describe('[points §8.1] the filters of the list', () => {
     expect(shown({ search: 'power', quality: 'good', instance: 5 })).toEqual([]);
   });
 
-  test('a text that was read is good, although it is no number', () => {
+  test('text that was read counts as good although it has no number', () => {
     expect(shown({ quality: 'good' })).toEqual(['4:measurement:1', '4:measurement:2']);
     expect(shown({ quality: 'bad' })).toEqual([]);
     expect(shown({ quality: 'bad' }, {})).toEqual(['4:measurement:2']);

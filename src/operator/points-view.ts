@@ -49,7 +49,7 @@ export function selected(
   });
 }
 
-/** As a number text is bad; what the device said is as good as it gets. */
+/** Text has no number, so as a value it is bad. Text that was read counts as good. */
 function nowOf(now: PointValue, text: string | null): PointNow {
   return { ...now, text, quality: text !== null && now.quality === 'bad' ? 'good' : now.quality };
 }

@@ -171,6 +171,11 @@ test.each([
     ['limits[0]: min 50 is above max 10: every write becomes 10; correct the limit'],
   ],
   [
+    'whose bounds cross above its range',
+    'min: 102, max: 101',
+    ['limits[0]: min 102 is above max 101: every write becomes 100; correct the limit'],
+  ],
+  [
     'above its range',
     'max: 101',
     ['limits[0]: max 101 lies outside the range 0..100 of 1:action:1 (tank valve): it never limits; correct the limit'],

@@ -141,7 +141,7 @@ function alarmWarnings({ id, index, threshold }: SiteAlarm, { points }: WarnedSi
   return canClear ? [] : [`alarm ${id} never clears with a deadband of ${deadband}: ${range}; reduce the deadband`];
 }
 
-/** A limit that binds otherwise than it reads: its numbers count in the unit of the target, within the range of the target [points §7.2]. */
+/** A limit that does not do what it says: its numbers are taken in the unit and within the range of the target [points §7.2]. */
 function limitWarnings(limit: StandingLimit, { points }: WarnedSite, label: Label): string[] {
   const { id, targetIndex, min, max, failsafe } = limit;
   const target = points[targetIndex];
@@ -152,14 +152,12 @@ function limitWarnings(limit: StandingLimit, { points }: WarnedSite, label: Labe
     if (value === undefined || (value >= least && value <= most)) return [];
     return [`${id}: ${name} ${value} lies outside ${range}: ${value < least ? below : above}; correct the limit`];
   };
-  const [lowest, highest] = [`every write becomes ${least}`, `every write becomes ${most}`];
-  const crossing = min?.value !== undefined && max?.value !== undefined && min.value > max.value;
+  const always = (value: number): string => `every write becomes ${Math.min(Math.max(value, least), most)}`;
+  if (min?.value !== undefined && max?.value !== undefined && min.value > max.value)
+    return [`${id}: min ${min.value} is above max ${max.value}: ${always(max.value)}; correct the limit`];
   return [
-    ...(crossing
-      ? [`${id}: min ${min.value} is above max ${max.value}: every write becomes ${max.value}; correct the limit`]
-      : []),
-    ...outside('min', min?.value, 'it never limits', highest),
-    ...outside('max', max?.value, lowest, 'it never limits'),
+    ...outside('min', min?.value, 'it never limits', always(most)),
+    ...outside('max', max?.value, always(least), 'it never limits'),
     ...outside('failsafe', failsafe?.value, `${least} applies instead`, `${most} applies instead`),
     ...[min, max].flatMap((bound) => measuredWarnings(id, bound?.from && points[bound.from.index], target, label)),
   ];
