@@ -8,6 +8,7 @@ import { pointWarnings } from './point-warnings.ts';
 import { deriveColumns, writesOf } from './rule-document.ts';
 
 const catalogue = testCatalogue();
+const noPause = { cooldownMs: 0, tickMs: 100 };
 const action = (id: string, point: number, more: object = {}, next = 'end') =>
   editorNode(id, 'action', { writes: [{ instance: 1, point, value: 1, ...more }], wires: { default: [next] } });
 
@@ -24,7 +25,7 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
     value_deadband: null,
   });
   const placesOf = (topology: Topology, trigger: Trigger | null) =>
-    pointWarnings(topology, trigger, 0, catalogue).map(({ code, path, node_id }) => [code, path, node_id]);
+    pointWarnings(topology, trigger, noPause, catalogue).map(({ code, path, node_id }) => [code, path, node_id]);
   const topology = topologyFrom([
     inputNode(['a'], ['x']),
     action('a', 1, {}, 'v'),
@@ -78,7 +79,7 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
     const topology = topologyFrom([inputNode(['a'], ['x']), action('a', 1, {}, 'again'), action('again', 1)]);
     const every = (seconds: number): Trigger => ({ type: 'interval', interval_ms: seconds * 1000 });
     const paced = (facts: Partial<PointFacts>, trigger: Trigger | null, cooldownMs = 0): string[] =>
-      pointWarnings(topology, trigger, cooldownMs, testCatalogue(facts)).map(
+      pointWarnings(topology, trigger, { cooldownMs, tickMs: 100 }, testCatalogue(facts)).map(
         ({ code, node_id: node, message }) => `${code} ${node}: ${message}`,
       );
     const held = { holdMaxMs: 30_000, safeValue: 0 };
@@ -97,6 +98,9 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
     expect(paced(taken, every(2))).toEqual([
       'more-writes-than-taken a: the rule may write action_1 of instance 1 30 times a minute, and the point takes 20',
     ]);
+    // A rule runs once a tick at most.
+    expect(paced({ maxWritesPerMinute: 600 }, every(0.001))).toEqual([]);
+    expect(paced({ maxWritesPerMinute: 599 }, every(0.001))).toHaveLength(1);
     expect(paced({}, every(60))).toEqual([]);
   });
 
@@ -112,14 +116,14 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
     };
     const topology = topologyFrom([inputNode(['a'], ['x', 'y']), action('a', 1)]);
     const warned = (trigger: Trigger | null, among = withText) =>
-      pointWarnings(topology, trigger, 0, among).map(({ code, path, node_id }) => [code, path, node_id]);
+      pointWarnings(topology, trigger, noPause, among).map(({ code, path, node_id }) => [code, path, node_id]);
     expect(warned(onPoints(['measurement', 1], ['measurement', 2], ['action', 2]))).toEqual([
       ['text-point', '/trigger_config/point_refs/1', undefined],
       ['text-point', '/flow_json', 'in'],
     ]);
     expect(warned(null)).toEqual([['text-point', '/flow_json', 'in']]);
     expect(warned(onPoints(['measurement', 2]), catalogue)).toEqual([]);
-    expect(pointWarnings(topology, null, 0, withText)[0]?.message).toBe(
+    expect(pointWarnings(topology, null, noPause, withText)[0]?.message).toBe(
       'the rule reads point 1:measurement:2, which holds text and has no number',
     );
   });
@@ -130,7 +134,7 @@ describe('[rules §4.5] warnings of the points that a rule uses', () => {
       const branches = conditions.map((when, index) => ({ name: `b${index}`, when }));
       const wires = Object.fromEntries([...branches.map(({ name }) => [name, ['end']]), ['else', ['end']]]);
       const topology = topologyFrom([inputNode(['d'], ['x', 'y']), editorNode('d', 'decision', { branches, wires })]);
-      return pointWarnings(topology, null, 0, ranged).map(
+      return pointWarnings(topology, null, noPause, ranged).map(
         ({ code, node_id: node, message }) => `${code} ${node}: ${message}`,
       );
     };

@@ -8,17 +8,23 @@ import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import { writesOf } from './rule-document.ts';
 
+/** What lies between two runs of a rule, whatever its trigger. */
+interface Pause {
+  readonly cooldownMs: number;
+  readonly tickMs: number;
+}
+
 export function pointWarnings(
   topology: Topology,
   trigger: Trigger | null,
-  cooldownMs: number,
+  pause: Pause,
   catalogue: SiteCatalogue,
 ): Issue[] {
   return [
     ...selfTriggerWarnings(topology, trigger),
     ...textPointWarnings(topology, trigger, catalogue),
     ...rangeWarnings(topology, catalogue),
-    ...paceWarnings(topology, trigger, cooldownMs, catalogue),
+    ...paceWarnings(topology, trigger, pause, catalogue),
   ];
 }
 
@@ -49,12 +55,12 @@ function selfTriggerWarnings(topology: Topology, trigger: Trigger | null): Issue
 function paceWarnings(
   topology: Topology,
   trigger: Trigger | null,
-  cooldownMs: number,
+  { cooldownMs, tickMs }: Pause,
   catalogue: SiteCatalogue,
 ): Issue[] {
   if (trigger === null) return [];
   const kind = triggerKind(trigger.type);
-  const periodMs = Math.max(kind.gateMs(trigger), cooldownMs);
+  const periodMs = Math.max(kind.gateMs(trigger), cooldownMs, tickMs);
   const pace = kind.onEvents ? 'only when a value has changed' : `no more often than every ${periodMs / 1000} s`;
   const seen = new Set<PointFacts>();
   return writesOf(topology).flatMap(({ nodeId, write }) => {
@@ -82,7 +88,7 @@ function paceWarnings(
   });
 }
 
-/** A comparison that always has the same result: the value lies outside the range of the point, and readings outside it are unusable [rules §4.5]. */
+/** A comparison with a value outside the range of its point: readings outside it are unusable, so the result never changes [rules §4.5]. */
 function rangeWarnings(topology: Topology, catalogue: SiteCatalogue): Issue[] {
   const nodes: NodeParts[] = [...topology.nodes.values()];
   const read = new Set(nodes.flatMap(({ variables = [] }) => variables.flatMap((ref) => catalogue.point(ref) ?? [])));

@@ -52,7 +52,8 @@ export async function crossWarnings(
   if (topology === null) return [];
   const catalogue = parts.catalogue();
   const trigger = triggerOf(row.trigger_config, catalogue);
-  const own = [...failureWarnings(failure), ...pointWarnings(topology, trigger, row.cooldown_ms, catalogue)];
+  const pause = { cooldownMs: row.cooldown_ms, tickMs: parts.tickIntervalMs };
+  const own = [...failureWarnings(failure), ...pointWarnings(topology, trigger, pause, catalogue)];
   if (!row.enabled || row.mode === 'shadow') return own;
   try {
     const shared = await sharedPointWarnings(parts, row, topology, catalogue);
